@@ -1,0 +1,1 @@
+"""The typed graph: values, a closed set of semantic ops, text form, verifier, interpreter."""

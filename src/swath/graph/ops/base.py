@@ -1,0 +1,155 @@
+"""What every op declares: fields, shape rule, row rule, reference, cost.
+
+An op is a frozen dataclass; its fields are the attributes. The set of ops is closed: first ask
+whether a new one is a composition of those that are there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, Self, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from swath.graph.types import BatchSize, Dim, Shape, Space, TensorType
+
+Array = npt.NDArray[Any]
+
+
+class ShapeError(ValueError):
+    """The inputs of an op don't fit it; the message names the op and the types."""
+
+
+class RowRuleError(ValueError):
+    """An op mixes rows, so that it has no row form; the message says how."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowAxis:
+    """Where the batch sits in a value: axis `axis` is laid out [pre, batch, post].
+
+    `number` is set on row numbers (`arange(batch)` and what follows from it): the value at row b
+    is `number * b` plus something that is the same in every row.
+    """
+
+    axis: int
+    pre: int = 1
+    post: int = 1
+    number: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Work per row: floating point operations (a multiply-add is two) and bytes of parameters
+    (weights or table rows) read."""
+
+    flops: float = 0.0
+    parameter_bytes: float = 0.0
+
+
+@dataclass(frozen=True)
+class Op:
+    """Base of all ops."""
+
+    name: ClassVar[str] = ""
+
+    def infer(self, inputs: tuple[TensorType, ...]) -> tuple[TensorType, ...]:
+        """Output types from input types, spaces aside. Raises ShapeError."""
+        raise NotImplementedError(type(self).__name__)
+
+    def row(self, types: tuple[TensorType, ...],
+            rows: tuple[RowAxis | None, ...]) -> tuple[RowAxis | None, ...]:
+        """Where the batch sits in each output (None: no batch). Raises RowRuleError.
+
+        `types` are the batched input types, `rows` where the batch sits in each input.
+        """
+        raise NotImplementedError(type(self).__name__)
+
+    def reference(self, inputs: tuple[Array, ...]) -> tuple[Array, ...]:
+        """The result in NumPy, in the precision of the inputs."""
+        raise NotImplementedError(type(self).__name__)
+
+    def cost(self, inputs: tuple[TensorType, ...], outputs: tuple[TensorType, ...]) -> Cost:
+        """Work per row in row form."""
+        return Cost()
+
+    def result_types(self, inputs: tuple[TensorType, ...]) -> tuple[TensorType, ...]:
+        """`infer`, with the row space that holds all inputs."""
+        space = join_spaces(tuple(type.space for type in inputs))
+        return tuple(type.with_space(space) for type in self.infer(inputs))
+
+    def bind(self, batch: int) -> Self:
+        """The op with every `BatchSize(k)` among its fields set to `k * batch`."""
+        changed = {
+            field.name: _bound(getattr(self, field.name), batch)
+            for field in fields(self)
+            if _mentions_batch(getattr(self, field.name))
+        }
+        return replace(self, **changed) if changed else self
+
+
+def join_spaces(spaces: tuple[Space | None, ...]) -> Space | None:
+    """The smallest space that holds values of all `spaces`; None if all are None.
+
+    ONCE is inside of every other space. Two different other spaces have no join here: `expand`
+    must bring them together first (ValueError).
+    """
+    wide = {space for space in spaces if space is not None and space is not Space.ONCE}
+    if len(wide) > 1:
+        raise ValueError(f"no expand between {sorted(space.value for space in wide)}")
+    if wide:
+        return wide.pop()
+    return Space.ONCE if Space.ONCE in spaces else None
+
+
+def _mentions_batch(field: object) -> bool:
+    if isinstance(field, BatchSize):
+        return True
+    return isinstance(field, tuple) and any(_mentions_batch(f) for f in cast("tuple[object]", field))
+
+
+def _bound(field: Any, batch: int) -> Any:
+    if isinstance(field, BatchSize):
+        return field.multiple * batch
+    if isinstance(field, tuple):
+        return tuple(_bound(f, batch) for f in cast("tuple[Any, ...]", field))
+    return field
+
+
+def normalize_axis(axis: int, rank: int) -> int:
+    """A non-negative axis. Raises ShapeError if it is out of range."""
+    if not -rank <= axis < rank:
+        raise ShapeError(f"axis {axis} is out of range for rank {rank}")
+    return axis % rank
+
+
+def broadcast_shapes(*shapes: Shape) -> Shape:
+    """NumPy broadcasting of shapes that may hold batch sizes. Raises ShapeError."""
+    rank = max((len(shape) for shape in shapes), default=0)
+    result: list[Dim] = []
+    for position in range(-rank, 0):
+        sizes = {shape[position] for shape in shapes if len(shape) >= -position}
+        sizes.discard(1)
+        if len(sizes) > 1:
+            raise ShapeError(f"cannot broadcast shapes {', '.join(map(str, shapes))}")
+        result.append(sizes.pop() if sizes else 1)
+    return tuple(result)
+
+
+def product(dims: Shape) -> Dim:
+    """The product of dimensions, at most one of which may depend on the batch."""
+    count, batched = 1, False
+    for dim in dims:
+        if isinstance(dim, int):
+            count *= dim
+        elif isinstance(dim, BatchSize) and not batched:
+            count, batched = count * dim.multiple, True
+        else:
+            raise ShapeError(f"the product of {dims} is not a multiple of the batch")
+    return BatchSize(count) if batched else count
+
+
+def as_array(value: object, like: Array) -> Array:
+    """`value` as an array of the element type of `like`."""
+    return np.asarray(value, dtype=like.dtype)
