@@ -3,7 +3,7 @@
 A shape is a tuple of dimensions. Before debatching a dimension may depend on the call:
 
     int          the same in every call
-    BatchSize    `multiple * batch` elements (a merged axis such as [B*26] has multiple 26)
+    BatchSize    `multiple * batch + extra` elements (a merged axis such as [B*26] has multiple 26)
     RaggedSize   the number of values of a ragged input, different in every call
 
 After debatching (row form) every dimension is an int, but for the leading axis of ragged values,
@@ -85,12 +85,17 @@ class Space(Enum):
 
 @dataclass(frozen=True, slots=True)
 class BatchSize:
-    """A size of `multiple` times the batch of the call."""
+    """A size of `multiple * batch + extra`.
+
+    `extra` is 1 for the offsets of bags that hold the end of the last bag too, else 0.
+    """
 
     multiple: int = 1
+    extra: int = 0
 
     def __str__(self) -> str:
-        return "B" if self.multiple == 1 else f"{self.multiple}B"
+        text = "B" if self.multiple == 1 else f"{self.multiple}B"
+        return f"{text}+{self.extra}" if self.extra else text
 
 
 @dataclass(frozen=True, slots=True)
