@@ -1,0 +1,14 @@
+"""The entries of the error catalogue, one file per range of ids; `swath.errors.catalogue` joins them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from swath.catalogue import artifact, environment, inputs, internal, model
+from swath.errors import Entry
+
+
+def entries() -> Iterator[Entry]:
+    """All entries, in the order of their ids within each range."""
+    for part in (model, inputs, artifact, environment, internal):
+        yield from part.ENTRIES

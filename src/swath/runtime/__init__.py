@@ -1,0 +1,1 @@
+"""Running a compiled program: validation, threads, tables. Imports neither torch nor the compiler."""

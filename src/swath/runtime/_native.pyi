@@ -1,0 +1,1 @@
+ABI_VERSION: int
