@@ -98,6 +98,10 @@ class EnvironmentProblem(SwathError):
     """This machine lacks something that is needed: a compiler, an instruction set, a package."""
 
 
+class InternalError(SwathError):
+    """A defect of swath: two of its parts disagree. The message speaks to the developer of one."""
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """What `swath explain` says about an id: why it exists, and an example before and after the repair."""

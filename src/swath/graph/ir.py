@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from swath.graph.ops.base import Op
-from swath.graph.types import TensorType
+from swath.graph.types import Space, TensorType
 
 Array = npt.NDArray[Any]
 
@@ -104,12 +104,16 @@ class Graph:
 
 @dataclass(slots=True)
 class GraphBuilder:
-    """Builds a graph node by node; names are made unique, types are inferred by the op."""
+    """Builds a graph node by node; names are made unique, types are inferred by the op.
+
+    In row form the result of an op without inputs is @once.
+    """
 
     inputs: list[Value] = field(default_factory=list[Value])
     constant_values: list[Value] = field(default_factory=list[Value])
     constants: dict[str, Array] = field(default_factory=dict[str, Array])
     nodes: list[Node] = field(default_factory=list[Node])
+    row_form: bool = False
     _names: set[str] = field(default_factory=set[str])
     _counters: dict[str, int] = field(default_factory=dict[str, int])
 
@@ -131,8 +135,9 @@ class GraphBuilder:
         self.inputs.append(value)
         return value
 
-    def constant(self, name: str, array: Array, type: TensorType,
-                 origin: Origin | None = None) -> Value:
+    def constant(
+        self, name: str, array: Array, type: TensorType, origin: Origin | None = None
+    ) -> Value:
         """Add a constant with its array."""
         value = Value(self.unique(name), type, origin)
         self.constant_values.append(value)
@@ -151,11 +156,19 @@ class GraphBuilder:
         (output,) = self.add_node(op, inputs, names=(name,) if name else (), origin=origin)
         return output
 
-    def add_node(self, op: Op, inputs: Iterable[Value], *, names: tuple[str, ...] = (),
-                 origin: Origin | None = None) -> tuple[Value, ...]:
+    def add_node(
+        self,
+        op: Op,
+        inputs: Iterable[Value],
+        *,
+        names: tuple[str, ...] = (),
+        origin: Origin | None = None,
+    ) -> tuple[Value, ...]:
         """Add a node; its output types are inferred. Raises ShapeError if the inputs don't fit."""
         inputs = tuple(inputs)
         types = op.result_types(tuple(value.type for value in inputs))
+        if self.row_form and not inputs:
+            types = tuple(type.with_space(Space.ONCE) for type in types)
         outputs = tuple(
             Value(self.unique(names[i] if i < len(names) else op.name), type, origin)
             for i, type in enumerate(types)
@@ -165,5 +178,10 @@ class GraphBuilder:
 
     def build(self, outputs: Iterable[Value]) -> Graph:
         """The finished graph."""
-        return Graph(tuple(self.inputs), tuple(self.constant_values), dict(self.constants),
-                     tuple(self.nodes), tuple(outputs))
+        return Graph(
+            tuple(self.inputs),
+            tuple(self.constant_values),
+            dict(self.constants),
+            tuple(self.nodes),
+            tuple(outputs),
+        )
