@@ -1,0 +1,1 @@
+"""The benchmark suite: models, agreement with eager, speed against the peers."""

@@ -1,0 +1,1 @@
+"""Models to try swath on, each a factory that the command line takes."""

@@ -1,0 +1,285 @@
+"""The bench: every peer in a process of its own, their turns interleaved, the same inputs for all.
+
+    report = bench(["file.py:factory"], BenchSettings(batches=(1, 128), threads=(1,)))
+    print(bench_table(report))
+
+All workers of a case are built first, one after the other. Then, batch by batch, each takes a short
+turn while the others sleep, round after round, so that a drift of the machine (frequency,
+neighbours) hits all alike.
+"""
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, TextIO, cast
+
+import numpy as np
+
+from swath.report.bench_peers import PEERS, Peer, peer_named
+from swath.report.bench_result import (
+    BenchReport,
+    CaseResult,
+    PeerResult,
+    Timing,
+    describe_machine,
+    describe_packages,
+    timing_of,
+)
+
+# A worker's threads may spin for a while after its last call (OpenMP runtimes up to 0.2 s); the
+# next turn must not pay for that.
+SETTLE_SECONDS = 0.25
+
+
+@dataclass(frozen=True)
+class BenchSettings:
+    """What is benched and for how long.
+
+    Each peer takes `rounds` turns of `turn_seconds` at every batch, each call on the next of
+    `input_sets` inputs (so that ids change from call to call). A build that takes longer than
+    `build_seconds` is stopped and shown as failed.
+    """
+
+    batches: tuple[int, ...] = (1, 16, 128, 1024)
+    threads: tuple[int, ...] = (1,)
+    peers: tuple[str, ...] = tuple(peer.name for peer in PEERS)
+    rounds: int = 5
+    turn_seconds: float = 0.15
+    turn_calls: int = 2000
+    input_sets: int = 16
+    build_seconds: float = 900.0
+
+
+class WorkerError(Exception):
+    """A worker answered that it failed, died, or took too long; the message is the reason."""
+
+
+class WorkerProcess:
+    """A peer's process, spoken to in lines of JSON."""
+
+    def __init__(self, peer: Peer, threads: int, folder: Path) -> None:
+        self.peer = peer
+        self.log = folder / f"{peer.name}-{threads}.log"
+        self._log_file = self.log.open("w")
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "swath.report.bench_worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._log_file,
+            text=True,
+            env=worker_environment(threads, folder),
+            start_new_session=True,
+        )
+
+    def ask(self, message: dict[str, Any], seconds: float) -> dict[str, Any]:
+        """Sends `message` and waits at most `seconds` for the answer. Raises WorkerError."""
+        requests = cast(TextIO, self._process.stdin)
+        answers = cast(TextIO, self._process.stdout)
+        try:
+            requests.write(json.dumps(message) + "\n")
+            requests.flush()
+        except BrokenPipeError as error:
+            raise WorkerError(self._last_words()) from error
+        if not select.select([answers], [], [], seconds)[0]:
+            raise WorkerError(f"took more than {seconds:.0f} s")
+        line = answers.readline()
+        if not line:
+            raise WorkerError(self._last_words())
+        answer = cast(dict[str, Any], json.loads(line))
+        if "failed" in answer:
+            raise WorkerError(answer["failed"])
+        return answer
+
+    def close(self) -> None:
+        """Ends the process and its children."""
+        # The worker leads a session of its own: compilers that it started end with it.
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        for stream in (self._process.stdin, self._process.stdout, self._log_file):
+            if stream is not None:
+                stream.close()
+
+    def _last_words(self) -> str:
+        code = self._process.wait()
+        lines = [line for line in self.log.read_text().splitlines() if line.strip()]
+        died = f"killed by signal {-code}" if code < 0 else f"exited with {code}"
+        return f"{died}: {lines[-1].strip()[:200]}" if lines else died
+
+
+def worker_environment(threads: int, folder: Path) -> dict[str, str]:
+    """The environment of a worker: thread counts fixed, compiler caches within the run's folder."""
+    counts = {
+        name: str(threads)
+        for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+    }
+    caches = {"TORCHINDUCTOR_CACHE_DIR": str(folder / "inductor")}
+    path = os.pathsep.join(entry for entry in sys.path if entry)
+    return {**os.environ, **counts, **caches, "PYTHONPATH": path}
+
+
+def bench(
+    cases: Sequence[str],
+    settings: BenchSettings | None = None,
+    say: Callable[[str], None] = lambda _line: None,
+) -> BenchReport:
+    """Benches every case (named as in `load_case`) with every thread count. `say` gets a line on
+    each step.
+
+    A peer that can't be built or run is in the report with the reason; the bench itself goes on.
+    """
+    chosen = settings or BenchSettings()
+    results: list[CaseResult] = []
+    for case in cases:
+        for threads in chosen.threads:
+            with tempfile.TemporaryDirectory(prefix="swath-bench-") as folder:
+                results.append(bench_case(case, threads, chosen, Path(folder), say))
+    return BenchReport(describe_machine(), describe_packages(), list(chosen.batches), results)
+
+
+def bench_case(
+    case: str,
+    threads: int,
+    settings: BenchSettings,
+    folder: Path,
+    say: Callable[[str], None],
+) -> CaseResult:
+    """One case with one thread count: builds all peers, then interleaves their turns."""
+    results: dict[str, PeerResult] = {}
+    workers: dict[str, WorkerProcess] = {}
+    try:
+        for name in settings.peers:
+            results[name] = build_peer(case, threads, peer_named(name), settings, folder, workers)
+            outcome = results[name].failed or f"{results[name].build_seconds:.1f} s"
+            say(f"{case}  {threads} thread(s)  build {name}: {outcome}")
+        for batch in settings.batches:
+            timings = bench_batch(batch, settings, folder, workers, results)
+            say(f"{case}  {threads} thread(s)  batch {batch}: {one_line(timings)}")
+    finally:
+        for worker in workers.values():
+            worker.close()
+    return CaseResult(case, threads, list(results.values()))
+
+
+def build_peer(
+    case: str,
+    threads: int,
+    peer: Peer,
+    settings: BenchSettings,
+    folder: Path,
+    workers: dict[str, WorkerProcess],
+) -> PeerResult:
+    """Starts the peer's process and builds the case in it; puts it among `workers`."""
+    if find_spec(peer.package) is None:
+        return PeerResult(peer.name, failed=f"{peer.package} is not installed")
+    worker = WorkerProcess(peer, threads, folder)
+    message = {
+        "do": "build",
+        "case": case,
+        "peer": peer.name,
+        "threads": threads,
+        "folder": str(folder),
+    }
+    try:
+        answer = worker.ask(message, settings.build_seconds)
+    except WorkerError as error:
+        worker.close()
+        return PeerResult(peer.name, failed=str(error))
+    workers[peer.name] = worker
+    return PeerResult(peer.name, build_seconds=round(float(answer["seconds"]), 2))
+
+
+def bench_batch(
+    batch: int,
+    settings: BenchSettings,
+    folder: Path,
+    workers: dict[str, WorkerProcess],
+    results: dict[str, PeerResult],
+) -> dict[str, Timing]:
+    """Adds the timings of all workers at one batch to `results`, or why one has none."""
+    taken: dict[str, list[float]] = {}
+    prepare = {"do": "prepare", "batch": batch, "sets": settings.input_sets}
+    for name, worker in workers.items():
+        taken[name] = []
+        output = str(output_file(folder, name, batch))
+        ask_or_drop(worker, {**prepare, "output": output}, batch, settings, taken, results)
+    turn = {"do": "turn", "seconds": settings.turn_seconds, "calls": settings.turn_calls}
+    for round_number in range(settings.rounds):
+        for name in rotated(list(taken), round_number):
+            time.sleep(SETTLE_SECONDS)
+            ask_or_drop(workers[name], turn, batch, settings, taken, results)
+    timings = {
+        name: timing_of(batch, microseconds, difference_from_eager(folder, name, batch))
+        for name, microseconds in taken.items()
+        if microseconds
+    }
+    for name, timing in timings.items():
+        results[name].timings.append(timing)
+    return timings
+
+
+def ask_or_drop(
+    worker: WorkerProcess,
+    message: dict[str, Any],
+    batch: int,
+    settings: BenchSettings,
+    taken: dict[str, list[float]],
+    results: dict[str, PeerResult],
+) -> None:
+    """Adds a worker's times to `taken`; one that fails is dropped, and `results` says why."""
+    name = worker.peer.name
+    try:
+        answer = worker.ask(message, settings.build_seconds)
+        taken[name].extend(cast(list[float], answer.get("microseconds", [])))
+    except WorkerError as error:
+        results[name].failures[str(batch)] = str(error)
+        del taken[name]
+
+
+def rotated(names: list[str], by: int) -> list[str]:
+    """`names` beginning elsewhere each round, so that nobody always follows the same peer."""
+    start = by % len(names) if names else 0
+    return names[start:] + names[:start]
+
+
+def output_file(folder: Path, peer: str, batch: int) -> Path:
+    """Where a worker leaves the outputs of the first input set."""
+    return folder / f"output-{peer}-{batch}.npz"
+
+
+def difference_from_eager(folder: Path, peer: str, batch: int) -> float | None:
+    """The largest absolute difference between a peer's outputs and eager's, None where eager has
+    not run.
+
+    Infinite when the number or the shapes of the outputs differ.
+    """
+    reference = output_file(folder, "eager", batch)
+    if not reference.exists():
+        return None
+    with np.load(reference) as expected, np.load(output_file(folder, peer, batch)) as found:
+        if len(expected.files) != len(found.files):
+            return float("inf")
+        worst = 0.0
+        for name in expected.files:
+            left, right = expected[name], found[name]
+            if left.shape != right.shape:
+                return float("inf")
+            if left.size:
+                worst = max(worst, float(np.abs(left.astype(np.float64) - right).max()))
+    return worst
+
+
+def one_line(timings: dict[str, Timing]) -> str:
+    """The medians, fastest first, in one line."""
+    ordered = sorted(timings.items(), key=lambda item: item[1].median)
+    return "  ".join(f"{name} {timing.median:.1f}" for name, timing in ordered)
