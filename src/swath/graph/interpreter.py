@@ -108,10 +108,11 @@ def _check(node: Node, value: Value, array: Array, batch: int | None, float64: b
     same = array.dtype == dtype.numpy or (float64 and dtype.is_float and array.dtype.kind == "f")
     if fits and same:
         return
+    found = f"{array.dtype}{list(array.shape)}"
     raise InternalError(
         Problem(
             "SW902",
-            f"the reference of `{node.op.name}` gave {array.dtype}{list(array.shape)}, not {value!r}",
+            f"the reference of `{node.op.name}` gave {found}, not {value!r}",
             "the shape rule and the reference of an op must agree",
             f"op developer: correct `infer` or `reference` of {node.op}",
             Where(module=str(value.origin or "") or None),
