@@ -7,12 +7,13 @@ whether a new one is a composition of those that are there.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from math import gcd
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from swath.graph.types import BatchSize, Dim, Shape, Space, TensorType
+from swath.graph.types import BatchSize, Dim, RaggedSize, Shape, Space, TensorType
 
 Array = npt.NDArray[Any]
 
@@ -58,8 +59,9 @@ class Op:
         """Output types from input types, spaces aside. Raises ShapeError."""
         raise NotImplementedError(type(self).__name__)
 
-    def row(self, types: tuple[TensorType, ...],
-            rows: tuple[RowAxis | None, ...]) -> tuple[RowAxis | None, ...]:
+    def row(
+        self, types: tuple[TensorType, ...], rows: tuple[RowAxis | None, ...]
+    ) -> tuple[RowAxis | None, ...]:
         """Where the batch sits in each output (None: no batch). Raises RowRuleError.
 
         `types` are the batched input types, `rows` where the batch sits in each input.
@@ -74,13 +76,40 @@ class Op:
         """Work per row in row form."""
         return Cost()
 
+    def refuse(self, inputs: tuple[TensorType, ...], why: str) -> ShapeError:
+        """The error that says why `inputs` don't fit this op."""
+        return ShapeError(f"{self} of ({', '.join(map(str, inputs))}): {why}")
+
+    def expect_inputs(
+        self, inputs: tuple[TensorType, ...], least: int, most: int | None = None
+    ) -> None:
+        """Raises ShapeError unless there are `least` to `most` inputs (exactly `least`)."""
+        if not least <= len(inputs) <= (least if most is None else most):
+            wanted = f"{least}" if most in (None, least) else f"{least} to {most}"
+            raise self.refuse(inputs, f"takes {wanted} inputs, got {len(inputs)}")
+
+    def expect_axes(self, inputs: tuple[TensorType, ...], rank: int, *axes: int) -> None:
+        """Raises ShapeError unless `axes` are different axes of `rank`, counted from 0."""
+        for axis in axes:
+            if not 0 <= axis < rank:
+                raise self.refuse(inputs, f"axis {axis} is not in 0..{rank - 1}")
+        if len(set(axes)) != len(axes):
+            raise self.refuse(inputs, f"axes {axes} repeat")
+
+    def broadcast(self, inputs: tuple[TensorType, ...], *shapes: Shape) -> Shape:
+        """The shape that `shapes` broadcast to. Raises ShapeError."""
+        try:
+            return broadcast_shapes(*shapes)
+        except ShapeError as error:
+            raise self.refuse(inputs, str(error)) from None
+
     def result_types(self, inputs: tuple[TensorType, ...]) -> tuple[TensorType, ...]:
         """`infer`, with the row space that holds all inputs."""
         space = join_spaces(tuple(type.space for type in inputs))
         return tuple(type.with_space(space) for type in self.infer(inputs))
 
     def bind(self, batch: int) -> Self:
-        """The op with every `BatchSize(k)` among its fields set to `k * batch`."""
+        """The op with every batch size among its fields set to its size at `batch` rows."""
         changed = {
             field.name: _bound(getattr(self, field.name), batch)
             for field in fields(self)
@@ -106,12 +135,14 @@ def join_spaces(spaces: tuple[Space | None, ...]) -> Space | None:
 def _mentions_batch(field: object) -> bool:
     if isinstance(field, BatchSize):
         return True
-    return isinstance(field, tuple) and any(_mentions_batch(f) for f in cast("tuple[object]", field))
+    return isinstance(field, tuple) and any(
+        _mentions_batch(f) for f in cast("tuple[object]", field)
+    )
 
 
 def _bound(field: Any, batch: int) -> Any:
     if isinstance(field, BatchSize):
-        return field.multiple * batch
+        return field.multiple * batch + field.extra
     if isinstance(field, tuple):
         return tuple(_bound(f, batch) for f in cast("tuple[Any, ...]", field))
     return field
@@ -132,22 +163,50 @@ def broadcast_shapes(*shapes: Shape) -> Shape:
         sizes = {shape[position] for shape in shapes if len(shape) >= -position}
         sizes.discard(1)
         if len(sizes) > 1:
-            raise ShapeError(f"cannot broadcast shapes {', '.join(map(str, shapes))}")
+            raise ShapeError(f"cannot broadcast {', '.join(map(format_shape, shapes))}")
         result.append(sizes.pop() if sizes else 1)
     return tuple(result)
 
 
+def format_shape(shape: Shape) -> str:
+    """A shape as the text form writes it: `[B,3]`."""
+    return f"[{','.join(map(str, shape))}]"
+
+
 def product(dims: Shape) -> Dim:
-    """The product of dimensions, at most one of which may depend on the batch."""
-    count, batched = 1, False
+    """The product of dimensions, at most one of which may depend on the call. Raises ShapeError
+    if there is no dimension that says it (the square of the batch)."""
+    count, symbols = factors(dims)
+    if not symbols or count == 0:
+        return count
+    (symbol, *others) = symbols
+    if others or (isinstance(symbol, RaggedSize) and count != 1):
+        raise ShapeError(f"the product of {format_shape(dims)} is not a multiple of the batch")
+    if isinstance(symbol, RaggedSize):
+        return symbol
+    return BatchSize(symbol.multiple * count, symbol.extra * count)
+
+
+def factors(dims: Shape) -> tuple[int, tuple[BatchSize | RaggedSize, ...]]:
+    """The product of dimensions as a count and the factors that depend on the call, in a
+    canonical order; two shapes hold equally many elements in every call iff these are equal."""
+    count = 1
+    symbols: list[BatchSize | RaggedSize] = []
     for dim in dims:
         if isinstance(dim, int):
             count *= dim
-        elif isinstance(dim, BatchSize) and not batched:
-            count, batched = count * dim.multiple, True
+        elif isinstance(dim, RaggedSize):
+            symbols.append(dim)
         else:
-            raise ShapeError(f"the product of {dims} is not a multiple of the batch")
-    return BatchSize(count) if batched else count
+            common = gcd(dim.multiple, dim.extra)
+            count *= common
+            symbols.append(BatchSize(dim.multiple // common, dim.extra // common))
+    return (count, tuple(sorted(symbols, key=str))) if count else (0, ())
+
+
+def results(*arrays: Any) -> tuple[Array, ...]:
+    """What a reference returns: NumPy makes scalars of results without axes, these are arrays."""
+    return tuple(np.asarray(array) for array in arrays)
 
 
 def as_array(value: object, like: Array) -> Array:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from swath.graph.ops.base import Op
-from swath.graph.types import Dim, DType
+import numpy as np
+
+from swath.graph.ops.base import Array, Op, results
+from swath.graph.types import Dim, DType, TensorType
 
 
 @dataclass(frozen=True)
@@ -18,6 +20,14 @@ class Fill(Op):
     value: float
     dtype: DType
 
+    def infer(self, inputs: tuple[TensorType, ...]) -> tuple[TensorType, ...]:
+        self.expect_inputs(inputs, 0)
+        return (TensorType(self.dtype, self.shape),)
+
+    def reference(self, inputs: tuple[Array, ...]) -> tuple[Array, ...]:
+        shape = TensorType(self.dtype, self.shape).static_shape
+        return results(np.full(shape, self.value, dtype=self.dtype.numpy))
+
 
 @dataclass(frozen=True)
 class Iota(Op):
@@ -28,3 +38,14 @@ class Iota(Op):
     start: int
     step: int
     dtype: DType
+
+    def infer(self, inputs: tuple[TensorType, ...]) -> tuple[TensorType, ...]:
+        self.expect_inputs(inputs, 0)
+        if self.dtype is DType.BOOL:
+            raise self.refuse(inputs, "has no meaning for bool")
+        return (TensorType(self.dtype, (self.length,)),)
+
+    def reference(self, inputs: tuple[Array, ...]) -> tuple[Array, ...]:
+        (length,) = TensorType(self.dtype, (self.length,)).static_shape
+        numbers = self.start + self.step * np.arange(length, dtype=np.int64)
+        return results(numbers.astype(self.dtype.numpy))

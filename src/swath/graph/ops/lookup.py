@@ -1,12 +1,18 @@
 """Lookups: rows of constant tables by id. An id outside of its table follows the declared policy
-of the input (see swath.Input) and never reads outside of the table."""
+of the input (see swath.Input) and never reads outside of the table; the references raise
+IndexError, which is the policy "error"."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import ClassVar
 
-from swath.graph.ops.base import Op
+import numpy as np
+
+from swath.graph.ops.base import Array, Op, join_spaces, results
+from swath.graph.types import BatchSize, Dim, DType, Space, TensorType
+
+BAG_MODES = ("sum", "mean", "max")
 
 
 @dataclass(frozen=True)
@@ -14,6 +20,19 @@ class Embedding(Op):
     """table[V, D], ids[...] (int64 or int32) -> rows [..., D]."""
 
     name: ClassVar[str] = "embedding"
+
+    def infer(self, inputs: tuple[TensorType, ...]) -> tuple[TensorType, ...]:
+        self.expect_inputs(inputs, 2)
+        table, ids = inputs
+        if table.rank != 2:
+            raise self.refuse(inputs, "expected table[V, D]")
+        if not _are_ids(ids):
+            raise self.refuse(inputs, "ids must be int64 or int32")
+        return (TensorType(table.dtype, (*ids.shape, table.shape[1])),)
+
+    def reference(self, inputs: tuple[Array, ...]) -> tuple[Array, ...]:
+        table, ids = inputs
+        return results(_rows(table, ids))
 
 
 @dataclass(frozen=True)
@@ -24,6 +43,22 @@ class LookupGroup(Op):
 
     name: ClassVar[str] = "lookup_group"
 
+    def infer(self, inputs: tuple[TensorType, ...]) -> tuple[TensorType, ...]:
+        if len(inputs) < 2:
+            raise self.refuse(inputs, "takes ids and at least one table")
+        ids, *tables = inputs
+        if not _are_ids(ids) or ids.rank < 1 or ids.shape[-1] != len(tables):
+            raise self.refuse(inputs, f"expected ids[..., {len(tables)}] of int64 or int32")
+        width, dtype = tables[0].shape[-1:], tables[0].dtype
+        if any(t.rank != 2 or t.shape[1:] != width or t.dtype is not dtype for t in tables):
+            raise self.refuse(inputs, "the tables must have two axes, one width and one type")
+        return (TensorType(dtype, (*ids.shape, *width)),)
+
+    def reference(self, inputs: tuple[Array, ...]) -> tuple[Array, ...]:
+        ids, *tables = inputs
+        rows = [_rows(table, ids[..., column]) for column, table in enumerate(tables)]
+        return results(np.stack(rows, axis=-2))
+
 
 @dataclass(frozen=True)
 class EmbeddingBag(Op):
@@ -31,9 +66,72 @@ class EmbeddingBag(Op):
     pooled[B, D]: row b pools ids[offsets[b] : offsets[b + 1]] by `mode` sum, mean or max.
 
     Ids equal to `padding_id` are left out (of the count of a mean too); -1 means none. An empty
-    bag gives zeros. Weights only go with sum."""
+    bag gives zeros. Weights only go with sum.
+
+    In row form offsets has size 1 with and without `include_last`; row b of the call reads
+    offsets[b] and offsets[b + 1], where the last row ends at n if that isn't there."""
 
     name: ClassVar[str] = "embedding_bag"
     mode: str
     include_last: bool
     padding_id: int = -1
+
+    def infer(self, inputs: tuple[TensorType, ...]) -> tuple[TensorType, ...]:
+        self.expect_inputs(inputs, 3, 4)
+        table, ids, offsets, *weights = inputs
+        if self.mode not in BAG_MODES:
+            raise self.refuse(inputs, f"there is no mode {self.mode!r}")
+        if table.rank != 2 or ids.rank != 1 or offsets.rank != 1:
+            raise self.refuse(inputs, "expected table[V, D], ids[n] and offsets[B]")
+        if not _are_ids(ids) or not _are_ids(offsets):
+            raise self.refuse(inputs, "ids and offsets must be int64 or int32")
+        if weights and self.mode != "sum":
+            raise self.refuse(inputs, f"weights don't go with mode {self.mode}")
+        if weights and (weights[0].shape != ids.shape or weights[0].dtype is not table.dtype):
+            raise self.refuse(inputs, "weights must have the shape of ids and the table's type")
+        return (TensorType(table.dtype, (self._bags(inputs), table.shape[1])),)
+
+    def result_types(self, inputs: tuple[TensorType, ...]) -> tuple[TensorType, ...]:
+        # The bag goes from the space of the ids to that of the offsets.
+        space = join_spaces((inputs[0].space, inputs[2].space))
+        return tuple(type.with_space(space) for type in self.infer(inputs))
+
+    def reference(self, inputs: tuple[Array, ...]) -> tuple[Array, ...]:
+        table, ids, offsets, *weights = inputs
+        ends = offsets[1:] if self.include_last else np.append(offsets[1:], len(ids))
+        pooled = np.zeros((len(ends), table.shape[1]), dtype=table.dtype)
+        for row, (start, end) in enumerate(zip(offsets, ends, strict=False)):
+            if not 0 <= start <= end <= len(ids):
+                raise IndexError(f"bag {row} is [{start}, {end}) of {len(ids)} ids")
+            kept = ids[start:end] != self.padding_id
+            rows = _rows(table, ids[start:end][kept])
+            if weights:
+                rows = rows * weights[0][start:end][kept][:, None]
+            if len(rows):
+                pooled[row] = _POOL[self.mode](rows, axis=0)
+        return results(pooled)
+
+    def _bags(self, inputs: tuple[TensorType, ...]) -> Dim:
+        offsets = inputs[2]
+        (size,) = offsets.shape
+        if not self.include_last or offsets.space not in (None, Space.ONCE):
+            return size
+        if isinstance(size, BatchSize):
+            return BatchSize(size.multiple, size.extra - 1)
+        if isinstance(size, int) and size > 0:
+            return size - 1
+        raise self.refuse(inputs, "offsets must hold the end of the last bag")
+
+
+_POOL = {"sum": np.sum, "mean": np.mean, "max": np.max}
+
+
+def _are_ids(type: TensorType) -> bool:
+    return type.dtype in (DType.INT64, DType.INT32)
+
+
+def _rows(table: Array, ids: Array) -> Array:
+    outside = (ids < 0) | (ids >= len(table))
+    if np.any(outside):
+        raise IndexError(f"id {ids[outside].flat[0]} is outside of a table of {len(table)} rows")
+    return table[ids]

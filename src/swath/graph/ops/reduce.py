@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from swath.graph.ops.base import Op
+import numpy as np
+
+from swath.graph.ops.base import Array, Op, results
+from swath.graph.types import DType, Shape, TensorType
 
 REDUCE_FUNCTIONS = ("sum", "mean", "max", "min", "prod", "any", "all")
 
@@ -20,6 +23,46 @@ class Reduce(Op):
     axes: tuple[int, ...]
     keepdim: bool
 
+    def infer(self, inputs: tuple[TensorType, ...]) -> tuple[TensorType, ...]:
+        self.expect_inputs(inputs, 1)
+        (x,) = inputs
+        self.expect_axes(inputs, x.rank, *self.axes)
+        if self.function not in REDUCE_FUNCTIONS:
+            raise self.refuse(inputs, f"there is no function {self.function!r}")
+        if self.function in ("any", "all"):
+            fits = x.dtype is DType.BOOL
+        else:
+            fits = x.dtype.is_float or (x.dtype.is_integer and self.function != "mean")
+        if not fits:
+            raise self.refuse(inputs, f"{self.function} has no meaning for {x.dtype.value}")
+        if self.function in ("max", "min") and 0 in (x.shape[axis] for axis in self.axes):
+            raise self.refuse(inputs, f"the {self.function} of no elements has no value")
+        return (TensorType(x.dtype, _reduced(x.shape, self.axes, self.keepdim)),)
+
+    def reference(self, inputs: tuple[Array, ...]) -> tuple[Array, ...]:
+        (x,) = inputs
+        axes, keep = self.axes, self.keepdim
+        result: Any
+        match self.function:
+            case "sum":
+                result = np.sum(x, axis=axes, keepdims=keep, dtype=x.dtype)
+            case "prod":
+                result = np.prod(x, axis=axes, keepdims=keep, dtype=x.dtype)
+            case "mean":
+                # The mean of no elements is NaN, as in PyTorch, without NumPy's warning.
+                count = int(np.prod([x.shape[axis] for axis in axes], dtype=np.int64))
+                with np.errstate(all="ignore"):
+                    result = np.sum(x, axis=axes, keepdims=keep) / x.dtype.type(count)
+            case "max":
+                result = np.max(x, axis=axes, keepdims=keep)
+            case "min":
+                result = np.min(x, axis=axes, keepdims=keep)
+            case "any":
+                result = np.any(x, axis=axes, keepdims=keep)
+            case _:
+                result = np.all(x, axis=axes, keepdims=keep)
+        return results(result)
+
 
 @dataclass(frozen=True)
 class ArgReduce(Op):
@@ -31,6 +74,21 @@ class ArgReduce(Op):
     axis: int
     keepdim: bool
 
+    def infer(self, inputs: tuple[TensorType, ...]) -> tuple[TensorType, ...]:
+        self.expect_inputs(inputs, 1)
+        (x,) = inputs
+        self.expect_axes(inputs, x.rank, self.axis)
+        if self.function not in ("max", "min"):
+            raise self.refuse(inputs, f"there is no function {self.function!r}")
+        if x.shape[self.axis] == 0:
+            raise self.refuse(inputs, f"the {self.function} of no elements has no place")
+        return (TensorType(DType.INT64, _reduced(x.shape, (self.axis,), self.keepdim)),)
+
+    def reference(self, inputs: tuple[Array, ...]) -> tuple[Array, ...]:
+        find = np.argmax if self.function == "max" else np.argmin
+        index = find(inputs[0], axis=self.axis, keepdims=self.keepdim)
+        return results(np.asarray(index, dtype=np.int64))
+
 
 @dataclass(frozen=True)
 class Softmax(Op):
@@ -40,6 +98,22 @@ class Softmax(Op):
     axis: int
     log: bool = False
 
+    def infer(self, inputs: tuple[TensorType, ...]) -> tuple[TensorType, ...]:
+        self.expect_inputs(inputs, 1)
+        (x,) = inputs
+        self.expect_axes(inputs, x.rank, self.axis)
+        if not x.dtype.is_float:
+            raise self.refuse(inputs, f"has no meaning for {x.dtype.value}")
+        return (TensorType(x.dtype, x.shape),)
+
+    def reference(self, inputs: tuple[Array, ...]) -> tuple[Array, ...]:
+        (x,) = inputs
+        with np.errstate(all="ignore"):
+            shifted = x - np.max(x, axis=self.axis, keepdims=True, initial=-np.inf)
+            exponentials = np.exp(shifted)
+            total = np.sum(exponentials, axis=self.axis, keepdims=True)
+            return results(shifted - np.log(total) if self.log else exponentials / total)
+
 
 @dataclass(frozen=True)
 class Cumulative(Op):
@@ -48,3 +122,24 @@ class Cumulative(Op):
     name: ClassVar[str] = "cumulative"
     function: str
     axis: int
+
+    def infer(self, inputs: tuple[TensorType, ...]) -> tuple[TensorType, ...]:
+        self.expect_inputs(inputs, 1)
+        (x,) = inputs
+        self.expect_axes(inputs, x.rank, self.axis)
+        if self.function not in ("sum", "prod"):
+            raise self.refuse(inputs, f"there is no function {self.function!r}")
+        if x.dtype is DType.BOOL:
+            raise self.refuse(inputs, "has no meaning for bool")
+        return (TensorType(x.dtype, x.shape),)
+
+    def reference(self, inputs: tuple[Array, ...]) -> tuple[Array, ...]:
+        (x,) = inputs
+        run = np.cumsum if self.function == "sum" else np.cumprod
+        return results(run(x, axis=self.axis, dtype=x.dtype))
+
+
+def _reduced(shape: Shape, axes: tuple[int, ...], keepdim: bool) -> Shape:
+    if keepdim:
+        return tuple(1 if axis in axes else dim for axis, dim in enumerate(shape))
+    return tuple(dim for axis, dim in enumerate(shape) if axis not in axes)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from swath.graph.ops.base import Op
-from swath.graph.types import Dim
+import numpy as np
+
+from swath.graph.ops.base import Array, Op, factors, format_shape, results
+from swath.graph.types import BatchSize, Dim, RaggedSize, Shape, TensorType
 
 
 @dataclass(frozen=True)
@@ -16,6 +18,15 @@ class Reshape(Op):
     name: ClassVar[str] = "reshape"
     shape: tuple[Dim, ...]
 
+    def infer(self, inputs: tuple[TensorType, ...]) -> tuple[TensorType, ...]:
+        self.expect_inputs(inputs, 1)
+        if factors(inputs[0].shape) != factors(self.shape):
+            raise self.refuse(inputs, f"{format_shape(self.shape)} has another number of elements")
+        return (TensorType(inputs[0].dtype, self.shape),)
+
+    def reference(self, inputs: tuple[Array, ...]) -> tuple[Array, ...]:
+        return results(np.reshape(inputs[0], _sizes(self.shape, inputs[0].size)))
+
 
 @dataclass(frozen=True)
 class Permute(Op):
@@ -23,6 +34,16 @@ class Permute(Op):
 
     name: ClassVar[str] = "permute"
     axes: tuple[int, ...]
+
+    def infer(self, inputs: tuple[TensorType, ...]) -> tuple[TensorType, ...]:
+        self.expect_inputs(inputs, 1)
+        (x,) = inputs
+        if sorted(self.axes) != list(range(x.rank)):
+            raise self.refuse(inputs, f"{self.axes} is no permutation of {x.rank} axes")
+        return (TensorType(x.dtype, tuple(x.shape[axis] for axis in self.axes)),)
+
+    def reference(self, inputs: tuple[Array, ...]) -> tuple[Array, ...]:
+        return results(np.transpose(inputs[0], self.axes))
 
 
 @dataclass(frozen=True)
@@ -36,6 +57,38 @@ class Slice(Op):
     stop: Dim
     step: int = 1
 
+    def infer(self, inputs: tuple[TensorType, ...]) -> tuple[TensorType, ...]:
+        self.expect_inputs(inputs, 1)
+        (x,) = inputs
+        self.expect_axes(inputs, x.rank, self.axis)
+        size = x.shape[self.axis]
+        if self.start < 0 or self.step < 1:
+            raise self.refuse(inputs, "start must be at least 0 and step at least 1")
+        if isinstance(size, int) and not (isinstance(self.stop, int) and self.stop <= size):
+            raise self.refuse(inputs, f"stop {self.stop} is beyond size {size}")
+        if isinstance(self.stop, int) and self.stop < self.start:
+            raise self.refuse(inputs, f"stop {self.stop} is before start {self.start}")
+        shape = list(x.shape)
+        shape[self.axis] = self._length(inputs)
+        return (TensorType(x.dtype, tuple(shape)),)
+
+    def reference(self, inputs: tuple[Array, ...]) -> tuple[Array, ...]:
+        stop = self.stop if isinstance(self.stop, int) else None
+        before = (slice(None),) * self.axis
+        return results(inputs[0][(*before, slice(self.start, stop, self.step))])
+
+    def _length(self, inputs: tuple[TensorType, ...]) -> Dim:
+        stop = self.stop
+        if isinstance(stop, int):
+            return -(-(stop - self.start) // self.step)
+        if self.start == 0 and self.step == 1:
+            return stop
+        if isinstance(stop, BatchSize):
+            multiple, extra = stop.multiple, stop.extra - self.start
+            if multiple % self.step == 0:
+                return BatchSize(multiple // self.step, -(-extra // self.step))
+        raise self.refuse(inputs, "the length of the slice is not a multiple of the batch")
+
 
 @dataclass(frozen=True)
 class Take(Op):
@@ -45,6 +98,22 @@ class Take(Op):
     axis: int
     indices: tuple[int, ...]
 
+    def infer(self, inputs: tuple[TensorType, ...]) -> tuple[TensorType, ...]:
+        self.expect_inputs(inputs, 1)
+        (x,) = inputs
+        self.expect_axes(inputs, x.rank, self.axis)
+        size = x.shape[self.axis]
+        for index in self.indices:
+            if index < 0 or (isinstance(size, int) and index >= size):
+                raise self.refuse(inputs, f"index {index} is outside of axis {self.axis}")
+        shape = list(x.shape)
+        shape[self.axis] = len(self.indices)
+        return (TensorType(x.dtype, tuple(shape)),)
+
+    def reference(self, inputs: tuple[Array, ...]) -> tuple[Array, ...]:
+        indices = np.asarray(self.indices, dtype=np.int64)
+        return results(np.take(inputs[0], indices, axis=self.axis))
+
 
 @dataclass(frozen=True)
 class Expand(Op):
@@ -53,6 +122,24 @@ class Expand(Op):
     name: ClassVar[str] = "expand"
     shape: tuple[Dim, ...]
 
+    def infer(self, inputs: tuple[TensorType, ...]) -> tuple[TensorType, ...]:
+        self.expect_inputs(inputs, 1)
+        (x,) = inputs
+        tail = self.shape[len(self.shape) - x.rank :] if x.rank <= len(self.shape) else ()
+        fits = all(old in (1, new) for old, new in zip(x.shape, tail, strict=False))
+        if len(tail) != x.rank or not fits:
+            raise self.refuse(inputs, f"cannot broadcast to {format_shape(self.shape)}")
+        return (TensorType(x.dtype, self.shape),)
+
+    def reference(self, inputs: tuple[Array, ...]) -> tuple[Array, ...]:
+        (x,) = inputs
+        shape = [dim if isinstance(dim, int) else -1 for dim in self.shape]
+        for position in range(1, x.ndim + 1):
+            # A ragged size is known only from the array.
+            if shape[-position] < 0:
+                shape[-position] = x.shape[-position]
+        return results(np.broadcast_to(x, shape))
+
 
 @dataclass(frozen=True)
 class Concat(Op):
@@ -60,3 +147,44 @@ class Concat(Op):
 
     name: ClassVar[str] = "concat"
     axis: int
+
+    def infer(self, inputs: tuple[TensorType, ...]) -> tuple[TensorType, ...]:
+        if not inputs:
+            raise self.refuse(inputs, "needs at least one input")
+        first = inputs[0]
+        self.expect_axes(inputs, first.rank, self.axis)
+        around = _without(first.shape, self.axis)
+        for other in inputs[1:]:
+            if other.dtype is not first.dtype:
+                raise self.refuse(inputs, "the inputs must have one element type")
+            if other.rank != first.rank or _without(other.shape, self.axis) != around:
+                raise self.refuse(inputs, f"the inputs differ outside of axis {self.axis}")
+        length = first.shape[self.axis]
+        for other in inputs[1:]:
+            length = self._sum(inputs, length, other.shape[self.axis])
+        shape = (*first.shape[: self.axis], length, *first.shape[self.axis + 1 :])
+        return (TensorType(first.dtype, shape),)
+
+    def reference(self, inputs: tuple[Array, ...]) -> tuple[Array, ...]:
+        return results(np.concatenate(inputs, axis=self.axis))
+
+    def _sum(self, inputs: tuple[TensorType, ...], a: Dim, b: Dim) -> Dim:
+        if isinstance(a, int) and isinstance(b, int):
+            return a + b
+        if isinstance(a, RaggedSize) or isinstance(b, RaggedSize):
+            raise self.refuse(inputs, "a ragged axis cannot be lengthened")
+        a = a if isinstance(a, BatchSize) else BatchSize(0, a)
+        b = b if isinstance(b, BatchSize) else BatchSize(0, b)
+        return BatchSize(a.multiple + b.multiple, a.extra + b.extra)
+
+
+def _without(shape: Shape, axis: int) -> Shape:
+    return shape[:axis] + shape[axis + 1 :]
+
+
+def _sizes(shape: Shape, elements: int) -> tuple[int, ...]:
+    """A shape in ints, for an array of so many elements (a ragged size follows from them)."""
+    known = 1
+    for dim in shape:
+        known *= dim if isinstance(dim, int) else 1
+    return tuple(d if isinstance(d, int) else elements // max(known, 1) for d in shape)
