@@ -219,7 +219,7 @@ class _Parser:
         try:
             inferred = op.result_types(tuple(value.type for value in inputs))
         except (ShapeError, ValueError) as error:
-            raise line.error(token, str(error))
+            raise line.error(token, str(error)) from error
         if len(inferred) != len(given):
             raise line.error(token, f"`{op.name}` has {len(inferred)} results, not {len(given)}")
         if not inputs and self.row_form:
@@ -284,9 +284,9 @@ def _make_op(line: _Line, token: _Token, attributes: dict[str, tuple[_Token, obj
     arguments = cast("dict[str, Any]", {name: value for name, (_, value) in attributes.items()})
     try:
         return op_type(**arguments)
-    except TypeError:
-        given = ", ".join(sorted(known - set(attributes)))
-        raise line.error(token, f"`{token.text}` lacks attributes among {given}")
+    except TypeError as error:
+        missing = ", ".join(sorted(known - set(attributes)))
+        raise line.error(token, f"`{token.text}` lacks attributes among {missing}") from error
 
 
 def _type(line: _Line) -> TensorType:
