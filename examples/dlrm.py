@@ -91,5 +91,5 @@ def make_inputs(batch: int, seed: int) -> Inputs:
 
 def dlrm() -> tuple[Dlrm, Inputs, Callable[[int, int], Inputs]]:
     """The model, example inputs, and a function that draws other inputs."""
-    torch.random.manual_seed(0)
+    torch.manual_seed(0)
     return Dlrm().eval(), make_inputs(EXAMPLE_BATCH, 0), make_inputs

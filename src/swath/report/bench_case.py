@@ -70,7 +70,8 @@ def load_case(specification: str) -> Case:
     """The case that `specification` names.
 
     `package.module:factory`, `file.py:factory` (the factory may sit in a mapping:
-    `module:MODELS.name`), or a `.pt2` file saved by torch.export. Raises CaseError when there is no such thing.
+    `module:MODELS.name`), or a `.pt2` file saved by torch.export.
+    Raises CaseError when there is no such thing.
     """
     if specification.endswith(".pt2"):
         return _load_exported(Path(specification))
