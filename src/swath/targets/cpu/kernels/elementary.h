@@ -1,0 +1,206 @@
+// Elementary functions of a vector of float32. Every lane is computed alike, with fma throughout, so the bits of a result
+// depend neither on its lane nor on the ISA or compiler.
+//
+//   exp expm1 log log1p log2 | sigmoid tanh silu softplus erf gelu gelu_tanh | rsqrt
+//
+// Largest errors in units in the last place (ulp) of the float32 result against float64, over all inputs;
+// tests/kernels/test_math.py holds each of them:
+//
+//   exp 0.9, expm1 1.3, log 0.8, log1p 1.4, log2 1.8, sigmoid 2.2, tanh 2.4, silu 3, softplus 1.5, erf 2.3, gelu 3.5, gelu_tanh 4, rsqrt 1.5
+//
+// NaN gives NaN; infinities and signed zeros give what the exact function gives (silu and gelu of -infinity are NaN as in
+// PyTorch). Denormal inputs and results are right unless the caller's thread flushes them to zero; silu, gelu and gelu_tanh
+// keep fewer bits where an intermediate exp(-|x|) or exp(-x^2/2) is denormal (below x = -87, -13, -10).
+//
+// All polynomials were fitted for this file by minimising the largest relative error; a comment gives interval and error.
+#pragma once
+
+#include "vector.h"
+
+namespace swath {
+
+namespace detail {
+
+constexpr float INFINITE = __builtin_inff();
+constexpr float NOT_A_NUMBER = __builtin_nanf("");
+
+// c0 + c1 x + c2 x^2 + ... by Horner's rule: with several vectors in flight its latency hides, and it rounds least.
+SWATH_INLINE f32v horner(f32v, float c) { return broadcast(c); }
+template <class... Rest>
+SWATH_INLINE f32v horner(f32v x, float c, Rest... rest) {
+  return fma(horner(x, rest...), x, broadcast(c));
+}
+SWATH_INLINE f64v horner(f64v, double c) { return c - f64v{}; }
+template <class... Rest>
+SWATH_INLINE f64v horner(f64v x, double c, Rest... rest) {
+  return fma(horner(x, rest...), x, c - f64v{});
+}
+
+// 2^n for integers n in [-126, 127].
+SWATH_INLINE f32v power_of_two(i32v n) { return as_float((n + 127) << 23); }
+
+// y * 2^n in two steps, so that results may overflow or be denormal: only the second multiplication can round.
+SWATH_INLINE f32v scale(f32v y, i32v n) {
+  i32v half = n >> 1;
+  return y * power_of_two(half) * power_of_two(n - half);
+}
+
+// x = n ln 2 + r, |r| <= ln(2) / 2. The high part of ln 2 ends in zeros, so that n times it is exact.
+struct Reduced {
+  f32v r;
+  i32v n;
+};
+SWATH_INLINE Reduced reduce_by_ln2(f32v x) {
+  f32v n = round(x * 1.44269502f);
+  f32v r = fma(n, broadcast(-0.693145752f), x);
+  return {fma(n, broadcast(-1.42860682e-06f), r), to_int(n)};
+}
+
+// exp(x + low), |low| tiny.
+SWATH_INLINE f32v exp_of_sum(f32v x, f32v low) {
+  Reduced a = reduce_by_ln2(clamp(x, -104.0f, 89.0f));
+  f32v r = a.r + low;
+  // |r| <= 0.347, relative error 2^-28
+  f32v q = horner(r, 0.49999994f, 0.166665196f, 0.0416683927f, 0.00836878084f, 0.00138144672f);
+  return scale(1.0f + fma(r * r, q, r), a.n);
+}
+
+// exp(r) - 1, |r| <= 0.347, relative error 2^-32
+SWATH_INLINE f32v expm1_reduced(f32v r) {
+  f32v q = horner(r, 0.5f, 0.166666657f, 0.0416663587f, 0.00833338965f, 0.00139407197f, 0.00019845886f);
+  return fma(r * r, q, r);
+}
+
+// log(1 + f) + n ln 2, -1/3 <= f <= 1/3, relative error of the logarithm 2^-27.7
+SWATH_INLINE f32v log_reduced(f32v f, f32v n) {
+  f32v p = horner(f, 0.333332151f, -0.249997973f, 0.200104058f, -0.16680488f, 0.140058681f, -0.121842615f, 0.139844388f,
+                  -0.12891683f);
+  f32v square = f * f;
+  f32v low = fma(square * f, p, n * 1.42860682e-06f);
+  return fma(n, broadcast(0.693145752f), f + fma(square, broadcast(-0.5f), low));
+}
+
+// x = m * 2^n with m in [2/3, 4/3), for normal x > 0.
+constexpr int TWO_THIRDS = 0x3f2aaaab;
+SWATH_INLINE i32v exponent(f32v x) { return (as_int(x) - TWO_THIRDS) >> 23; }
+SWATH_INLINE f32v divide_by_power(f32v x, i32v n) { return as_float(as_int(x) - (n << 23)); }
+
+// The value that a logarithm takes where its argument is not a positive finite number.
+SWATH_INLINE f32v log_edges(f32v argument, f32v value) {
+  value = select(lt(argument, broadcast(INFINITE)), value, argument);
+  return select(le(argument, zero()), select(eq(argument, zero()), broadcast(-INFINITE), broadcast(NOT_A_NUMBER)), value);
+}
+
+struct Split {
+  f32v fraction;  // m - 1
+  f32v exponent;
+};
+SWATH_INLINE Split split(f32v x) {
+  mask denormal = lt(x, broadcast(1.17549435e-38f));
+  x = select(denormal, x * 8388608.0f, x);
+  i32v n = exponent(x);
+  return {divide_by_power(x, n) - 1.0f, to_float(n) - select(denormal, broadcast(23.0f), zero())};
+}
+
+// log(1 + x) for finite x > -1: m - 1 = x / 2^n + (1 / 2^n - 1) is rounded once, so nothing is lost when x is small.
+SWATH_INLINE f32v log1p_finite(f32v x) {
+  i32v n = exponent(1.0f + x);
+  f32v shift = select(gt(x, broadcast(1.0e9f)), broadcast(-1.0f), divide_by_power(broadcast(1.0f), n) - 1.0f);
+  return log_reduced(divide_by_power(x, n) + shift, to_float(n));
+}
+
+// The normal distribution's tail: the integral from t to infinity, t >= 0, with a small relative error everywhere.
+SWATH_INLINE f32v normal_tail(f32v t) {
+  t = isa::min_or_second(broadcast(14.5f), t);
+  f32v square = t * t;
+  f32v lost = fma(t, t, -square);
+  f32v scaled = 1.0f / (t + 4.0f);
+  // tail(t) exp(t^2 / 2) (t + 4) as a polynomial of (t - 4) / (t + 4), 0 <= t <= 14.5, relative error 2^-26.8
+  f32v p = horner((t - 4.0f) * scaled, 0.755285144f, -0.607896566f, 0.387136906f, -0.186523438f, 0.0604038313f,
+                  -0.00752527127f, -0.00351255387f, 0.00156992348f, 0.000179354232f, -0.0001319718f);
+  return exp_of_sum(-0.5f * square, -0.5f * lost) * (p * scaled);
+}
+
+}  // namespace detail
+
+SWATH_INLINE f32v exp(f32v x) { return detail::exp_of_sum(x, zero()); }
+
+SWATH_INLINE f32v expm1(f32v x) {
+  detail::Reduced a = detail::reduce_by_ln2(clamp(x, -20.0f, 89.0f));
+  // At half size, since 2^128 is not a float32.
+  f32v half = detail::power_of_two(a.n - 1);
+  f32v y = 2.0f * fma(detail::expm1_reduced(a.r), half, half - 0.5f);
+  return select(lt(abs(x), broadcast(1e-9f)), x, y);
+}
+
+SWATH_INLINE f32v log(f32v x) {
+  detail::Split a = detail::split(x);
+  return detail::log_edges(x, detail::log_reduced(a.fraction, a.exponent));
+}
+
+SWATH_INLINE f32v log1p(f32v x) {
+  return select(eq(x, zero()), x, detail::log_edges(1.0f + x, detail::log1p_finite(x)));
+}
+
+SWATH_INLINE f32v log2(f32v x) {
+  detail::Split a = detail::split(x);
+  f32v y = detail::log_reduced(a.fraction, zero());
+  // The product with log2(e) = 1 + 0.4427 is summed from its small part up.
+  return detail::log_edges(x, fma(y, broadcast(0.442695041f), y) + a.exponent);
+}
+
+SWATH_INLINE f32v rsqrt(f32v x) { return 1.0f / sqrt(x); }
+
+// All of these go through exp(-|x|) <= 1, which cannot overflow.
+SWATH_INLINE f32v sigmoid(f32v x) {
+  f32v e = exp(-abs(x));
+  return select(lt(x, zero()), e, broadcast(1.0f)) / (1.0f + e);
+}
+SWATH_INLINE f32v silu(f32v x) {
+  f32v e = exp(-abs(x));
+  return select(lt(x, zero()), x * e, x) / (1.0f + e);
+}
+SWATH_INLINE f32v softplus(f32v x) { return relu(x) + detail::log1p_finite(exp(-abs(x))); }
+
+// (e^2a - 1) / (e^2a + 1), a = |x|; above a = 10 it rounds to 1.
+SWATH_INLINE f32v tanh(f32v x) {
+  detail::Reduced a = detail::reduce_by_ln2(clamp(2.0f * abs(x), 0.0f, 20.0f));
+  f32v power = detail::power_of_two(a.n);
+  f32v y = fma(detail::expm1_reduced(a.r), power, power - 1.0f);
+  return copy_sign(y / (y + 2.0f), x);
+}
+
+SWATH_INLINE f32v erf(f32v x) {
+  f32v size = abs(x);
+  f32v square = size * size;
+  // erf(x) / x as a polynomial of x^2, |x| <= 1, relative error 2^-29.6
+  f32v near = size * detail::horner(square, 1.12837911f, -0.37612626f, 0.112835854f, -0.0268538129f, 0.00518832775f,
+                                    -0.000801019371f, 7.85386146e-05f);
+  f32v far = 1.0f - 2.0f * detail::normal_tail(size * 1.41421354f);
+  return copy_sign(select(lt(size, broadcast(1.0f)), near, far), x);
+}
+
+// x times the normal distribution's integral up to x: right to the last bits in the negative tail too, where
+// 0.5 x (1 + erf(x / sqrt 2)) cancels.
+SWATH_INLINE f32v gelu(f32v x) {
+  f32v tail = detail::normal_tail(abs(x));
+  return x * select(lt(x, zero()), tail, 1.0f - tail);
+}
+
+// 0.5 x (1 + tanh(u)) = x sigmoid(2u), 2u = c1 x + c3 x^3. What the sums and products lose is carried along in `low`,
+// because exp turns an absolute error of 2u into a relative one.
+SWATH_INLINE f32v gelu_tanh(f32v x) {
+  f32v a = isa::min_or_second(broadcast(12.0f), abs(x));
+  f32v square = a * a;
+  f32v cubic = 0.0713548139f * square;
+  f32v sum = 1.59576917f + cubic;
+  f32v first = sum - cubic;
+  f32v low = (1.59576917f - first) + (cubic - (sum - first)) + fma(broadcast(0.0713548139f), square, -cubic) +
+             fma(square, broadcast(2.39883247e-09f), broadcast(-4.53406805e-08f)) +
+             0.0713548139f * fma(a, a, -square);
+  f32v twice = a * sum;
+  f32v e = detail::exp_of_sum(-twice, -fma(a, sum, -twice) - a * low);
+  return select(lt(x, zero()), x * e, x) / (1.0f + e);
+}
+
+}  // namespace swath

@@ -1,0 +1,120 @@
+// Rows of embedding tables. Ids must have been checked against the table before: nothing here looks at its size.
+//
+//   copy_row<WIDTH>(to, from)                            one table row to its place in a buffer
+//   prefetch_row<WIDTH>(from)                            a hint, any address is harmless; call it some rows ahead
+//   bag_sum<WIDTH>(to, table, ids, count)                to[d] = sum over i of table[ids[i]][d], i in order
+//   bag_weighted_sum<WIDTH>(to, table, ids, weights, count)
+//   bag_mean<WIDTH>(to, table, ids, count)
+//   bag_max<WIDTH>(to, table, ids, count)
+//
+// All bags take a last argument `padding`: ids equal to it are left out (and not counted in a mean). An empty bag gives
+// zeros, as nn.EmbeddingBag. Exactly WIDTH floats are read and written per row. Ids may be of any integer type.
+#pragma once
+
+#include "vector.h"
+
+namespace swath {
+
+constexpr long NO_PADDING = -1;
+
+namespace detail {
+
+// f(offset, lanes) for each vector of a row, the last one perhaps shorter.
+template <long WIDTH, class F>
+SWATH_INLINE void each_vector(F f) {
+  constexpr long REST = WIDTH % LANES;
+#pragma GCC unroll 16
+  for (long d = 0; d + LANES <= WIDTH; d += LANES) f(d, static_cast<long>(LANES));
+  if (REST) f(WIDTH - REST, REST);
+}
+SWATH_INLINE f32v load_part(const float* p, long count) { return count == LANES ? load(p) : load_n(p, count); }
+SWATH_INLINE void store_part(float* p, f32v x, long count) {
+  if (count == LANES) store(p, x);
+  else store_n(p, x, count);
+}
+
+}  // namespace detail
+
+template <long WIDTH>
+SWATH_INLINE void copy_row(float* to, const float* from) {
+  if (WIDTH == 1) *to = *from;
+  else detail::each_vector<WIDTH>([=](long d, long n) { detail::store_part(to + d, detail::load_part(from + d, n), n); });
+}
+
+template <long WIDTH>
+SWATH_INLINE void prefetch_row(const float* from) {
+  for (long d = 0; d < WIDTH; d += 16) __builtin_prefetch(from + d);
+}
+
+namespace detail {
+
+// Ids this far ahead are fetched while earlier rows are summed: memory answers in about 100 ns, a short row is added in a
+// few, and more fetches than this in flight would not find a free line buffer.
+constexpr long AHEAD = 12;
+
+// Runs `take(total, row, i)` over the bag, 8 vectors of a row at a time so that the totals stay in registers, then hands
+// the totals to `finish(total, counted)`.
+template <long WIDTH, class Id, class Take, class Finish>
+SWATH_INLINE void bag(float* to, const float* table, const Id* ids, long count, long padding, f32v first, Take take,
+                      Finish finish) {
+  constexpr long VECTORS_OF_ROW = (WIDTH + LANES - 1) / LANES;
+  constexpr long BLOCK = VECTORS_OF_ROW < 8 ? VECTORS_OF_ROW : 8;
+  for (long i = 0; i < (count < AHEAD ? count : AHEAD); ++i) prefetch_row<WIDTH>(table + static_cast<long>(ids[i]) * WIDTH);
+  for (long begin = 0; begin < WIDTH; begin += BLOCK * LANES) {
+    f32v total[BLOCK];
+#pragma GCC unroll 8
+    for (int v = 0; v < BLOCK; ++v) total[v] = first;
+    long counted = 0;
+    for (long i = 0; i < count; ++i) {
+      if (begin == 0 && i + AHEAD < count) prefetch_row<WIDTH>(table + static_cast<long>(ids[i + AHEAD]) * WIDTH);
+      if (static_cast<long>(ids[i]) == padding) continue;
+      ++counted;
+      const float* row = table + static_cast<long>(ids[i]) * WIDTH + begin;
+#pragma GCC unroll 8
+      for (int v = 0; v < BLOCK; ++v) {
+        const long left = WIDTH - begin - v * LANES;
+        if (left > 0) total[v] = take(total[v], load_part(row + v * LANES, left < LANES ? left : LANES), i);
+      }
+    }
+#pragma GCC unroll 8
+    for (int v = 0; v < BLOCK; ++v) {
+      const long left = WIDTH - begin - v * LANES;
+      if (left > 0) store_part(to + begin + v * LANES, finish(total[v], counted), left < LANES ? left : LANES);
+    }
+  }
+}
+
+}  // namespace detail
+
+template <long WIDTH, class Id>
+SWATH_INLINE void bag_sum(float* to, const float* table, const Id* ids, long count, long padding = NO_PADDING) {
+  detail::bag<WIDTH>(
+      to, table, ids, count, padding, zero(), [](f32v total, f32v row, long) { return total + row; },
+      [](f32v total, long) { return total; });
+}
+
+template <long WIDTH, class Id>
+SWATH_INLINE void bag_weighted_sum(float* to, const float* table, const Id* ids, const float* weights, long count,
+                                   long padding = NO_PADDING) {
+  detail::bag<WIDTH>(
+      to, table, ids, count, padding, zero(),
+      [=](f32v total, f32v row, long i) { return fma(broadcast(weights[i]), row, total); },
+      [](f32v total, long) { return total; });
+}
+
+template <long WIDTH, class Id>
+SWATH_INLINE void bag_mean(float* to, const float* table, const Id* ids, long count, long padding = NO_PADDING) {
+  detail::bag<WIDTH>(
+      to, table, ids, count, padding, zero(), [](f32v total, f32v row, long) { return total + row; },
+      [](f32v total, long counted) { return counted ? total / static_cast<float>(counted) : zero(); });
+}
+
+template <long WIDTH, class Id>
+SWATH_INLINE void bag_max(float* to, const float* table, const Id* ids, long count, long padding = NO_PADDING) {
+  detail::bag<WIDTH>(
+      to, table, ids, count, padding, broadcast(-__builtin_inff()),
+      [](f32v best, f32v row, long) { return max(best, row); },
+      [](f32v best, long counted) { return counted ? best : zero(); });
+}
+
+}  // namespace swath
