@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from deepctr_torch import models as library
 from deepctr_torch.inputs import DenseFeat, SparseFeat, VarLenSparseFeat
-from examples.dlrm import dlrm
+from examples.dlrm import dlrm, take_rows
 from torch import Tensor, nn
 
 from benchmarks.inputs import (
@@ -30,6 +30,7 @@ Column: TypeAlias = Any
 MakeInputs: TypeAlias = Callable[[int, int], tuple[Any, ...]]
 Made: TypeAlias = tuple[nn.Module, tuple[Any, ...], MakeInputs]
 Factory: TypeAlias = Callable[[], Made]
+TakeRows: TypeAlias = Callable[[Any, int, int], tuple[Any, ...]]
 
 SPARSE_COLUMNS = 26
 DENSE_COLUMNS = 13
@@ -201,3 +202,11 @@ MODELS: Mapping[str, Factory] = {
     "DIN_softmax": attends("DIN", att_weight_normalization=True),
     "DLRM": dlrm,
 }
+
+# How rows are taken out of a model's inputs, where they aren't simply those of the leading axes.
+TAKE_ROWS: Mapping[str, TakeRows] = {"DLRM": take_rows}
+
+
+def take_leading_rows(inputs: tuple[Any, ...], first: int, last: int) -> tuple[Any, ...]:
+    """Rows first to last - 1 of every input."""
+    return tuple(tensor[first:last].contiguous() for tensor in inputs)

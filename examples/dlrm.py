@@ -89,6 +89,18 @@ def make_inputs(batch: int, seed: int) -> Inputs:
     return torch.as_tensor(dense), values, offsets
 
 
+def take_rows(inputs: Inputs, first: int, last: int) -> Inputs:
+    """The inputs of rows first to last - 1 alone."""
+    dense, values, offsets = inputs
+    taken_values: list[Tensor] = []
+    taken_offsets: list[Tensor] = []
+    for ids, begins in zip(values, offsets, strict=True):
+        ends = [*begins.tolist(), len(ids)]
+        taken_values.append(ids[ends[first] : ends[last]].contiguous())
+        taken_offsets.append(begins[first:last] - ends[first])
+    return dense[first:last].contiguous(), taken_values, taken_offsets
+
+
 def dlrm() -> tuple[Dlrm, Inputs, Callable[[int, int], Inputs]]:
     """The model, example inputs, and a function that draws other inputs."""
     torch.manual_seed(0)
