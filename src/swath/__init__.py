@@ -6,20 +6,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from swath.compiler import Input, compile
-    from swath.options import Options
+    from swath.compiler import compile
+    from swath.options import Input, Options
     from swath.runtime import Program, load
 
 __all__ = ["compile", "load", "Program", "Input", "Options", "__version__"]
 
-__version__ = "0.1.0"
+from swath.version import VERSION as __version__
 
 
 def __getattr__(name: str) -> object:
     """Import a public name at its first use, so that `import swath` stays cheap."""
     homes = {
         "compile": "swath.compiler",
-        "Input": "swath.compiler",
+        "Input": "swath.options",
         "Options": "swath.options",
         "Program": "swath.runtime",
         "load": "swath.runtime",

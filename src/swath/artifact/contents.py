@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from swath.artifact.manifest import InputSpec, LookupSpec, OutputSpec, Parameter, Tree
+from swath.artifact.manifest import DType, InputSpec, LookupSpec, OutputSpec, Parameter, Tree
 from swath.artifact.weights import WeightsBuilder
 
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """A compiled library for one ISA (a key of `manifest.ISA_REQUIREMENTS`); `content` is the ELF file."""
+    """A compiled library for one ISA (a key of `manifest.ISA_REQUIREMENTS`); `content` is the shared object."""
 
     isa: str
     content: bytes
@@ -28,7 +28,7 @@ class Table:
 
     name: str
     data: NDArray[np.generic]
-    dtype: str | None = None
+    dtype: DType | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,13 +1,13 @@
 """The weights of an artefact: one safetensors file whose every section starts at a multiple of 64 bytes.
 
 The generated code addresses weights by their offset from the start of the data, which the builder gives out while the
-code is printed. The format of safetensors forbids holes, so the padding between sections is named, too (`__pad_...`).
+code is printed. The format of safetensors forbids holes, so the padding after each section is named, too (`__pad_...`).
 """
 
 from __future__ import annotations
 
 import json
-from typing import BinaryIO
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,15 +36,15 @@ class WeightsBuilder:
         self._end = 0
 
     def add(self, name: str, array: NDArray[np.generic], *, dtype: str | None = None) -> int:
-        """Append an array under a name that is new; returns its offset in bytes from the start of the data.
+        """Append an array under a new name; returns its offset in bytes from the start of the data.
 
         `dtype="bfloat16"` says that a uint16 array holds bfloat16 numbers.
         """
         if name in self._sections:
             raise ValueError(f"there are two weights named {name!r}")
+        kind = "BF16" if dtype == "bfloat16" else _SAFETENSORS_DTYPES[array.dtype.name]
         array = np.ascontiguousarray(array)
         offset = self._end
-        kind = "BF16" if dtype == "bfloat16" else _SAFETENSORS_DTYPES[array.dtype.name]
         self._sections[name] = (array, kind, offset)
         self._end = _aligned(offset + array.nbytes + PADDING)
         return offset
@@ -55,34 +55,30 @@ class WeightsBuilder:
         return self._end
 
     def header(self) -> bytes:
-        """The safetensors header: its length (8 bytes), then JSON padded so that the data start at a multiple of 64."""
+        """The safetensors header: 8 bytes of length, then JSON padded so that the data start at a multiple of 64."""
         described: dict[str, object] = {}
         ends = [offset for _, _, offset in self._sections.values()][1:] + [self._end]
-        for (name, (array, kind, offset)), end in zip(self._sections.items(), ends, strict=True):
+        for (name, (array, kind, offset)), end in zip(self._sections.items(), ends, strict=False):
             stop = offset + array.nbytes
-            described[name] = {
-                "dtype": kind,
-                "shape": list(array.shape),
-                "data_offsets": [offset, stop],
-            }
-            described[f"__pad_{name}"] = {
-                "dtype": "U8",
-                "shape": [end - stop],
-                "data_offsets": [stop, end],
-            }
+            described[name] = _described(kind, list(array.shape), offset, stop)
+            described[f"__pad_{name}"] = _described("U8", [end - stop], stop, end)
         text = json.dumps(described, separators=(",", ":")).encode()
         text += b" " * (_aligned(len(text) + 8) - 8 - len(text))
         return len(text).to_bytes(8, "little") + text
 
-    def write(self, file: BinaryIO) -> None:
-        """Write header and data."""
-        file.write(self.header())
+    def chunks(self) -> Iterator[bytes]:
+        """The bytes of the file, in pieces."""
+        yield self.header()
         position = 0
         for array, _, offset in self._sections.values():
-            file.write(bytes(offset - position))
-            file.write(array.tobytes())
+            yield bytes(offset - position)
+            yield array.tobytes()
             position = offset + array.nbytes
-        file.write(bytes(self._end - position))
+        yield bytes(self._end - position)
+
+
+def _described(kind: str, shape: list[int], begin: int, end: int) -> dict[str, object]:
+    return {"dtype": kind, "shape": shape, "data_offsets": [begin, end]}
 
 
 def _aligned(size: int) -> int:

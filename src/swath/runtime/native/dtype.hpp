@@ -1,0 +1,35 @@
+// Element types, numbered as `swath.artifact.manifest.DType` lists them.
+#pragma once
+
+#include <cstdint>
+
+namespace swath {
+
+enum class DType : int8_t {
+  kUnknown = -1,
+  kBool,
+  kUInt8,
+  kInt8,
+  kInt16,
+  kInt32,
+  kInt64,
+  kFloat16,
+  kBFloat16,
+  kFloat32,
+  kFloat64,
+};
+
+constexpr int kDTypeCount = 10;
+
+inline int64_t item_size(DType dtype) {
+  constexpr int8_t sizes[kDTypeCount] = {1, 1, 1, 2, 4, 8, 2, 2, 4, 8};
+  return sizes[static_cast<int>(dtype)];
+}
+
+inline const char* dtype_name(DType dtype) {
+  constexpr const char* names[kDTypeCount] = {"bool",  "uint8",   "int8",     "int16",   "int32",
+                                              "int64", "float16", "bfloat16", "float32", "float64"};
+  return dtype == DType::kUnknown ? "another dtype" : names[static_cast<int>(dtype)];
+}
+
+}  // namespace swath

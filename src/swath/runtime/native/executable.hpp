@@ -1,0 +1,54 @@
+// A loaded artefact without Python: library, weights, tables, and the slicing of a call's rows over threads.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "frame.hpp"
+#include "mapping.hpp"
+
+namespace swath {
+
+struct FileRegion {
+  std::string path;
+  int64_t size;    // of the file
+  int64_t offset;  // where the data begin
+  bool populate;   // whether to fill the page table at load
+};
+
+struct Schedule {
+  int threads;              // at most so many threads work on one call
+  int64_t thread_min_rows;  // fewer rows than this stay on the caller's thread
+  int64_t rows_per_swath;   // slices are multiples of this
+};
+
+class Executable {
+ public:
+  Executable(const std::string& library, const FileRegion& weights, const std::vector<FileRegion>& tables,
+             const Schedule& schedule, size_t inputs, size_t outputs, size_t buffers);
+
+  // Runs all rows; inputs and buffers of the frame are set. Returns the fault with the smallest row, kind 0 for none.
+  swath_fault run(Frame& frame, int64_t rows);
+
+  const char* weights() const { return weights_.data() + weights_offset_; }
+  FramePool& frames() { return frames_; }
+  int64_t scratch_bytes() const { return library_.scratch_bytes(); }
+  int threads() const { return schedule_.threads; }
+
+ private:
+  friend struct SlicedCall;
+
+  swath_fault run_slice(const Frame& frame, Frame& own, int64_t rows, int64_t begin, int64_t end) const;
+  swath_fault run_sliced(Frame& frame, int64_t rows);
+
+  Library library_;
+  Mapping weights_;
+  int64_t weights_offset_;
+  std::vector<Mapping> mapped_tables_;
+  std::vector<const void*> tables_;
+  Schedule schedule_;
+  FramePool frames_;
+};
+
+}  // namespace swath

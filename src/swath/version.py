@@ -1,0 +1,3 @@
+"""The version of swath, as pyproject.toml states it too."""
+
+VERSION = "0.1.0"
