@@ -7,7 +7,18 @@ from typing import ClassVar
 
 import numpy as np
 
-from swath.graph.ops.base import Array, Op, as_array, results
+from swath.graph.ops.base import (
+    Array,
+    Cost,
+    Op,
+    RowRuleError,
+    Rows,
+    Types,
+    as_array,
+    parameter_bytes,
+    results,
+)
+from swath.graph.ops.row_rules import aligned_row, axis_name
 from swath.graph.types import DType, TensorType
 
 
@@ -22,7 +33,7 @@ class Attention(Op):
     scale: float
     causal: bool
 
-    def infer(self, inputs: tuple[TensorType, ...]) -> tuple[TensorType, ...]:
+    def infer(self, inputs: Types) -> Types:
         self.expect_inputs(inputs, 3, 4)
         q, k, v, *mask = inputs
         if min(q.rank, k.rank, v.rank) < 2:
@@ -38,6 +49,16 @@ class Attention(Op):
         if mask and self.broadcast(inputs, scores, mask[0].shape) != scores:
             raise self.refuse(inputs, "the mask doesn't fit scores [..., L, S]")
         return (TensorType(q.dtype, (*lead, q.shape[-2], v.shape[-1])),)
+
+    def row(self, types: Types, rows: Rows) -> Rows:
+        for type, row in zip(types, rows, strict=True):
+            if row is not None and row.axis >= type.rank - 2:
+                raise RowRuleError(
+                    f"attends over {axis_name(type, row)}",
+                    "put the batch in front (batch_first=True), or transpose before attention",
+                )
+        rank = max(type.rank for type in types)
+        return (aligned_row(types, rows, rank),)
 
     def reference(self, inputs: tuple[Array, ...]) -> tuple[Array, ...]:
         q, k, v, *mask = inputs
@@ -56,3 +77,8 @@ class Attention(Op):
             weights = weights / np.sum(weights, axis=-1, keepdims=True)
         blind = np.all(scores == hidden, axis=-1, keepdims=True)
         return results(np.matmul(np.where(blind, as_array(0, q), weights), v))
+
+    def cost(self, inputs: Types, outputs: Types) -> Cost:
+        (*_, keys, width), values = inputs[1].static_shape, outputs[0].static_shape[-1]
+        scores = outputs[0].elements // max(values, 1) * keys
+        return Cost(scores * (2 * width + 2 * values + 6), parameter_bytes(inputs))

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from swath.graph.types import BatchSize, Dim, RaggedSize, Shape, Space, TensorType
 
 Array = npt.NDArray[Any]
+Types = tuple[TensorType, ...]
 
 
 class ShapeError(ValueError):
@@ -23,7 +24,16 @@ class ShapeError(ValueError):
 
 
 class RowRuleError(ValueError):
-    """An op mixes rows, so that it has no row form; the message says how."""
+    """An op mixes rows, so that it has no row form; the message says what the op does ("sums over
+    the batch axis") and `fix`, if any, what to do about it in the model."""
+
+    def __init__(self, message: str, fix: str = "") -> None:
+        super().__init__(message)
+        self.fix = fix
+
+
+class RowNumberError(RowRuleError):
+    """An op uses the position of a row in the batch as a number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +41,22 @@ class RowAxis:
     """Where the batch sits in a value: axis `axis` is laid out [pre, batch, post].
 
     `number` is set on row numbers (`arange(batch)` and what follows from it): the value at row b
-    is `number * b` plus something that is the same in every row.
+    is `number * b` plus what the row form computes, which is 0 unless `offset` is set.
+
+    The axis of ragged values counts as a batch axis as well (of positions, with pre = post = 1);
+    the dimension in the type of the value tells which of the two it is.
     """
 
     axis: int
     pre: int = 1
     post: int = 1
     number: int = 0
+    offset: bool = False
+
+
+# Where the batch sits in each of several values; None for a value that has no batch, which is the
+# same for all rows.
+Rows = tuple[RowAxis | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,17 +73,20 @@ class Op:
     """Base of all ops."""
 
     name: ClassVar[str] = ""
+    # True for the few ops that take row numbers (see RowAxis) and give them on.
+    takes_row_numbers: ClassVar[bool] = False
+    # True for the few ops that take offsets with the end of the last bag (BatchSize.extra).
+    takes_bag_ends: ClassVar[bool] = False
 
-    def infer(self, inputs: tuple[TensorType, ...]) -> tuple[TensorType, ...]:
+    def infer(self, inputs: Types) -> Types:
         """Output types from input types, spaces aside. Raises ShapeError."""
         raise NotImplementedError(type(self).__name__)
 
-    def row(
-        self, types: tuple[TensorType, ...], rows: tuple[RowAxis | None, ...]
-    ) -> tuple[RowAxis | None, ...]:
+    def row(self, types: Types, rows: Rows) -> Rows:
         """Where the batch sits in each output (None: no batch). Raises RowRuleError.
 
-        `types` are the batched input types, `rows` where the batch sits in each input.
+        `types` are the batched input types, `rows` where the batch sits in each input. Called by
+        `result_rows`, which has checked row numbers and bag ends.
         """
         raise NotImplementedError(type(self).__name__)
 
@@ -72,23 +94,21 @@ class Op:
         """The result in NumPy, in the precision of the inputs."""
         raise NotImplementedError(type(self).__name__)
 
-    def cost(self, inputs: tuple[TensorType, ...], outputs: tuple[TensorType, ...]) -> Cost:
+    def cost(self, inputs: Types, outputs: Types) -> Cost:
         """Work per row in row form."""
         return Cost()
 
-    def refuse(self, inputs: tuple[TensorType, ...], why: str) -> ShapeError:
+    def refuse(self, inputs: Types, why: str) -> ShapeError:
         """The error that says why `inputs` don't fit this op."""
         return ShapeError(f"{self} of ({', '.join(map(str, inputs))}): {why}")
 
-    def expect_inputs(
-        self, inputs: tuple[TensorType, ...], least: int, most: int | None = None
-    ) -> None:
+    def expect_inputs(self, inputs: Types, least: int, most: int | None = None) -> None:
         """Raises ShapeError unless there are `least` to `most` inputs (exactly `least`)."""
         if not least <= len(inputs) <= (least if most is None else most):
             wanted = f"{least}" if most in (None, least) else f"{least} to {most}"
             raise self.refuse(inputs, f"takes {wanted} inputs, got {len(inputs)}")
 
-    def expect_axes(self, inputs: tuple[TensorType, ...], rank: int, *axes: int) -> None:
+    def expect_axes(self, inputs: Types, rank: int, *axes: int) -> None:
         """Raises ShapeError unless `axes` are different axes of `rank`, counted from 0."""
         for axis in axes:
             if not 0 <= axis < rank:
@@ -96,17 +116,25 @@ class Op:
         if len(set(axes)) != len(axes):
             raise self.refuse(inputs, f"axes {axes} repeat")
 
-    def broadcast(self, inputs: tuple[TensorType, ...], *shapes: Shape) -> Shape:
+    def broadcast(self, inputs: Types, *shapes: Shape) -> Shape:
         """The shape that `shapes` broadcast to. Raises ShapeError."""
         try:
             return broadcast_shapes(*shapes)
         except ShapeError as error:
             raise self.refuse(inputs, str(error)) from None
 
-    def result_types(self, inputs: tuple[TensorType, ...]) -> tuple[TensorType, ...]:
+    def result_types(self, inputs: Types) -> Types:
         """`infer`, with the row space that holds all inputs."""
         space = join_spaces(tuple(type.space for type in inputs))
         return tuple(type.with_space(space) for type in self.infer(inputs))
+
+    def result_rows(self, types: Types, rows: Rows) -> Rows:
+        """`row`, after the checks that all ops share. Raises RowRuleError."""
+        if not self.takes_row_numbers and any(row and row.number for row in rows):
+            raise RowNumberError("uses the position of a row in the batch as a number")
+        if not self.takes_bag_ends and any(_has_bag_end(type) for type in types):
+            raise RowRuleError("changes the offsets of bags", "pass the offsets on as they are")
+        return self.row(types, rows)
 
     def bind(self, batch: int) -> Self:
         """The op with every batch size among its fields set to its size at `batch` rows."""
@@ -130,6 +158,10 @@ def join_spaces(spaces: tuple[Space | None, ...]) -> Space | None:
     if wide:
         return wide.pop()
     return Space.ONCE if Space.ONCE in spaces else None
+
+
+def _has_bag_end(type: TensorType) -> bool:
+    return any(isinstance(dim, BatchSize) and dim.extra for dim in type.shape)
 
 
 def _mentions_batch(field: object) -> bool:
@@ -202,6 +234,12 @@ def factors(dims: Shape) -> tuple[int, tuple[BatchSize | RaggedSize, ...]]:
             count *= common
             symbols.append(BatchSize(dim.multiple // common, dim.extra // common))
     return (count, tuple(sorted(symbols, key=str))) if count else (0, ())
+
+
+def parameter_bytes(inputs: Types) -> float:
+    """Bytes of the inputs that are the same for all rows."""
+    once = (type for type in inputs if type.space is Space.ONCE)
+    return sum(type.elements * type.dtype.size for type in once)
 
 
 def results(*arrays: Any) -> tuple[Array, ...]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import ClassVar
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from swath.graph.ops.base import Array, Op, results
+from swath.graph.ops.base import Array, Cost, Op, Rows, Types, parameter_bytes, results
+from swath.graph.ops.row_rules import expect_no_batch, kept_row
 from swath.graph.types import Dim, TensorType
 
 
@@ -24,7 +26,7 @@ class Convolution(Op):
     dilation: tuple[int, ...]
     groups: int
 
-    def infer(self, inputs: tuple[TensorType, ...]) -> tuple[TensorType, ...]:
+    def infer(self, inputs: Types) -> Types:
         self.expect_inputs(inputs, 2, 3)
         x, weight, *bias = inputs
         spatial = len(self.stride)
@@ -32,7 +34,9 @@ class Convolution(Op):
             raise self.refuse(inputs, "expected x[N, C, *spatial] and weight[O, C, *kernel]")
         if len(self.padding) != spatial or len(self.dilation) != spatial:
             raise self.refuse(inputs, f"stride, padding and dilation must have {spatial} entries")
-        kernel = TensorType(weight.dtype, weight.shape).static_shape
+        if not all(isinstance(dim, int) for dim in weight.shape):
+            raise self.refuse(inputs, "the size of the weight depends on the call")
+        kernel = weight.static_shape
         if x.shape[1] != kernel[1] * self.groups or kernel[0] % self.groups:
             raise self.refuse(inputs, f"the channels don't fit {self.groups} groups")
         if bias and bias[0].shape != (kernel[0],):
@@ -44,6 +48,11 @@ class Convolution(Op):
             for axis in range(spatial)
         ]
         return (TensorType(x.dtype, (x.shape[0], kernel[0], *shape)),)
+
+    def row(self, types: Types, rows: Rows) -> Rows:
+        x, *parameters = rows
+        expect_no_batch(types[1:], tuple(parameters), "its weights")
+        return (kept_row(types[0], x, range(1, types[0].rank), "convolves over"),)
 
     def reference(self, inputs: tuple[Array, ...]) -> tuple[Array, ...]:
         x, weight, *bias = inputs
@@ -59,7 +68,13 @@ class Convolution(Op):
             result = result + bias[0].reshape(-1, *(1,) * len(kernel))
         return results(result)
 
-    def _length(self, inputs: tuple[TensorType, ...], size: Dim, kernel: int, axis: int) -> int:
+    def cost(self, inputs: Types, outputs: Types) -> Cost:
+        shape = inputs[1].static_shape
+        products = outputs[0].elements * inputs[1].elements // max(shape[0], 1)
+        bias = outputs[0].elements if len(inputs) == 3 else 0
+        return Cost(2 * products + bias, parameter_bytes(inputs))
+
+    def _length(self, inputs: Types, size: Dim, kernel: int, axis: int) -> int:
         if not isinstance(size, int):
             raise self.refuse(inputs, f"spatial axis {axis} depends on the call")
         reach = self.dilation[axis] * (kernel - 1) + 1
@@ -82,7 +97,7 @@ class Pool(Op):
     padding: tuple[tuple[int, int], ...]
     count_padding: bool = True
 
-    def infer(self, inputs: tuple[TensorType, ...]) -> tuple[TensorType, ...]:
+    def infer(self, inputs: Types) -> Types:
         self.expect_inputs(inputs, 1)
         (x,) = inputs
         spatial = len(self.kernel)
@@ -99,6 +114,10 @@ class Pool(Op):
             shape[x.rank - spatial + axis] = self._length(inputs, axis)
         return (TensorType(x.dtype, tuple(shape)),)
 
+    def row(self, types: Types, rows: Rows) -> Rows:
+        rank = types[0].rank
+        return (kept_row(types[0], rows[0], range(rank - len(self.kernel), rank), "pools over"),)
+
     def reference(self, inputs: tuple[Array, ...]) -> tuple[Array, ...]:
         (x,) = inputs
         padding = ((0, 0),) * (x.ndim - len(self.kernel)) + self.padding
@@ -113,7 +132,10 @@ class Pool(Op):
         with np.errstate(all="ignore"):
             return results(total / count)
 
-    def _length(self, inputs: tuple[TensorType, ...], axis: int) -> int:
+    def cost(self, inputs: Types, outputs: Types) -> Cost:
+        return Cost(outputs[0].elements * prod(self.kernel))
+
+    def _length(self, inputs: Types, axis: int) -> int:
         size = inputs[0].shape[inputs[0].rank - len(self.kernel) + axis]
         if not isinstance(size, int):
             raise self.refuse(inputs, f"spatial axis {axis} depends on the call")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import erf, pi, sqrt
 from typing import Any, ClassVar
 
 import numpy as np
 
-from swath.graph.ops.base import Array, Op, as_array, results
+from swath.graph.ops.base import Array, Cost, Op, RowNumberError, Rows, Types, as_array, results
+from swath.graph.ops.row_rules import aligned_row
 from swath.graph.types import DType, TensorType
 
 UNARY_FUNCTIONS = (
@@ -30,6 +31,10 @@ _UNARY_ANY = ("isnan", "logical_not")
 _UNARY_INTEGER = ("abs", "ceil", "floor", "neg", "relu", "round", "sign", "square", "trunc")
 _BINARY_FLOAT = ("div", "atan2")
 _BINARY_NUMBER = ("sub", "pow", "floor_divide", "remainder")
+_TRANSCENDENTAL = (
+    "atan2", "cos", "erf", "exp", "expm1", "gelu", "gelu_tanh", "log", "log1p", "log2", "pow",
+    "sigmoid", "silu", "sin", "softplus", "tanh",
+)  # fmt: skip
 _BITWISE = ("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not")
 
 
@@ -41,7 +46,7 @@ class Unary(Op):
     name: ClassVar[str] = "unary"
     function: str
 
-    def infer(self, inputs: tuple[TensorType, ...]) -> tuple[TensorType, ...]:
+    def infer(self, inputs: Types) -> Types:
         self.expect_inputs(inputs, 1)
         (x,) = inputs
         if self.function not in UNARY_FUNCTIONS:
@@ -56,9 +61,15 @@ class Unary(Op):
             raise self.refuse(inputs, f"{self.function} has no meaning for {x.dtype.value}")
         return (TensorType(x.dtype, x.shape),)
 
+    def row(self, types: Types, rows: Rows) -> Rows:
+        return rows
+
     def reference(self, inputs: tuple[Array, ...]) -> tuple[Array, ...]:
         with np.errstate(all="ignore"):
             return results(_UNARY[self.function](inputs[0]))
+
+    def cost(self, inputs: Types, outputs: Types) -> Cost:
+        return Cost(outputs[0].elements * _operations(self.function))
 
 
 @dataclass(frozen=True)
@@ -68,9 +79,10 @@ class Binary(Op):
     NaN, `remainder` has the sign of the divisor (as torch.remainder)."""
 
     name: ClassVar[str] = "binary"
+    takes_row_numbers: ClassVar[bool] = True
     function: str
 
-    def infer(self, inputs: tuple[TensorType, ...]) -> tuple[TensorType, ...]:
+    def infer(self, inputs: Types) -> Types:
         self.expect_inputs(inputs, 2)
         a, b = inputs
         if self.function not in BINARY_FUNCTIONS:
@@ -90,9 +102,24 @@ class Binary(Op):
             raise self.refuse(inputs, f"{self.function} has no meaning for {a.dtype.value}")
         return (TensorType(a.dtype, shape),)
 
+    def row(self, types: Types, rows: Rows) -> Rows:
+        row = aligned_row(types, rows)
+        numbers = tuple(row.number if row else 0 for row in rows)
+        if row is None or not any(numbers):
+            return (row,)
+        if self.function not in ("add", "sub"):
+            raise RowNumberError(f"computes `{self.function}` with the position of a row")
+        # The multiple of a row number is found by debatching, which knows the constants.
+        number = numbers[0] + (numbers[1] if self.function == "add" else -numbers[1])
+        offset = any(row is None or not row.number or row.offset for row in rows)
+        return (replace(row, number=number, offset=offset),)
+
     def reference(self, inputs: tuple[Array, ...]) -> tuple[Array, ...]:
         with np.errstate(all="ignore"):
             return results(_BINARY[self.function](inputs[0], inputs[1]))
+
+    def cost(self, inputs: Types, outputs: Types) -> Cost:
+        return Cost(outputs[0].elements * _operations(self.function))
 
 
 @dataclass(frozen=True)
@@ -101,7 +128,7 @@ class Where(Op):
 
     name: ClassVar[str] = "where"
 
-    def infer(self, inputs: tuple[TensorType, ...]) -> tuple[TensorType, ...]:
+    def infer(self, inputs: Types) -> Types:
         self.expect_inputs(inputs, 3)
         condition, a, b = inputs
         if condition.dtype is not DType.BOOL:
@@ -111,8 +138,14 @@ class Where(Op):
         shape = self.broadcast(inputs, condition.shape, a.shape, b.shape)
         return (TensorType(a.dtype, shape),)
 
+    def row(self, types: Types, rows: Rows) -> Rows:
+        return (aligned_row(types, rows),)
+
     def reference(self, inputs: tuple[Array, ...]) -> tuple[Array, ...]:
         return results(np.where(*inputs))
+
+    def cost(self, inputs: Types, outputs: Types) -> Cost:
+        return Cost(outputs[0].elements)
 
 
 @dataclass(frozen=True)
@@ -120,15 +153,32 @@ class Cast(Op):
     """The same elements in another type; float to integer truncates."""
 
     name: ClassVar[str] = "cast"
+    takes_row_numbers: ClassVar[bool] = True
+    takes_bag_ends: ClassVar[bool] = True
     dtype: DType
 
-    def infer(self, inputs: tuple[TensorType, ...]) -> tuple[TensorType, ...]:
+    def infer(self, inputs: Types) -> Types:
         self.expect_inputs(inputs, 1)
         return (TensorType(self.dtype, inputs[0].shape),)
+
+    def row(self, types: Types, rows: Rows) -> Rows:
+        (row,) = rows
+        wraps = self.dtype.size < 4 and not self.dtype.is_float
+        if row is not None and row.number and wraps:
+            raise RowNumberError(f"makes the position of a row {self.dtype.value}")
+        return rows
 
     def reference(self, inputs: tuple[Array, ...]) -> tuple[Array, ...]:
         with np.errstate(all="ignore"):
             return results(inputs[0].astype(self.dtype.numpy))
+
+    def cost(self, inputs: Types, outputs: Types) -> Cost:
+        return Cost(outputs[0].elements)
+
+
+def _operations(function: str) -> int:
+    """Roughly the floating point operations of one element."""
+    return 20 if function in _TRANSCENDENTAL else 1
 
 
 def _erf(x: Array) -> Array:

@@ -7,7 +7,17 @@ from typing import ClassVar
 
 import numpy as np
 
-from swath.graph.ops.base import Array, Op, results
+from swath.graph.ops.base import (
+    Array,
+    Cost,
+    Op,
+    RowRuleError,
+    Rows,
+    Types,
+    parameter_bytes,
+    results,
+)
+from swath.graph.ops.row_rules import aligned_row, axis_name, expect_no_batch, kept_row
 from swath.graph.types import DType, TensorType
 
 
@@ -17,7 +27,7 @@ class Linear(Op):
 
     name: ClassVar[str] = "linear"
 
-    def infer(self, inputs: tuple[TensorType, ...]) -> tuple[TensorType, ...]:
+    def infer(self, inputs: Types) -> Types:
         self.expect_inputs(inputs, 2, 3)
         x, weight, *bias = inputs
         if x.rank < 1 or weight.rank != 2 or x.shape[-1] != weight.shape[1]:
@@ -28,10 +38,20 @@ class Linear(Op):
             raise self.refuse(inputs, "the inputs must have one element type, not bool")
         return (TensorType(x.dtype, (*x.shape[:-1], weight.shape[0])),)
 
+    def row(self, types: Types, rows: Rows) -> Rows:
+        x, *parameters = rows
+        expect_no_batch(types[1:], tuple(parameters), "its weights")
+        return (kept_row(types[0], x, (types[0].rank - 1,), "contracts"),)
+
     def reference(self, inputs: tuple[Array, ...]) -> tuple[Array, ...]:
         x, weight, *bias = inputs
         product = np.matmul(x, weight.T)
         return results(product + bias[0] if bias else product)
+
+    def cost(self, inputs: Types, outputs: Types) -> Cost:
+        products = outputs[0].elements * inputs[1].static_shape[1]
+        bias = outputs[0].elements if len(inputs) == 3 else 0
+        return Cost(2 * products + bias, parameter_bytes(inputs))
 
 
 @dataclass(frozen=True)
@@ -40,7 +60,7 @@ class MatMul(Op):
 
     name: ClassVar[str] = "matmul"
 
-    def infer(self, inputs: tuple[TensorType, ...]) -> tuple[TensorType, ...]:
+    def infer(self, inputs: Types) -> Types:
         self.expect_inputs(inputs, 2)
         a, b = inputs
         if a.rank < 2 or b.rank < 2 or a.shape[-1] != b.shape[-2]:
@@ -50,5 +70,18 @@ class MatMul(Op):
         lead = self.broadcast(inputs, a.shape[:-2], b.shape[:-2])
         return (TensorType(a.dtype, (*lead, a.shape[-2], b.shape[-1])),)
 
+    def row(self, types: Types, rows: Rows) -> Rows:
+        (a, b), rank = rows, max(type.rank for type in types)
+        if a is not None and b is not None:
+            if (a.axis, b.axis) == (types[0].rank - 1, types[1].rank - 2):
+                raise RowRuleError(f"contracts {axis_name(types[0], a)}")
+            if a.axis >= types[0].rank - 2 or b.axis >= types[1].rank - 2:
+                raise RowRuleError("multiplies every row with every other row")
+        return (aligned_row(types, rows, rank),)
+
     def reference(self, inputs: tuple[Array, ...]) -> tuple[Array, ...]:
         return results(np.matmul(inputs[0], inputs[1]))
+
+    def cost(self, inputs: Types, outputs: Types) -> Cost:
+        products = outputs[0].elements * inputs[0].static_shape[-1]
+        return Cost(2 * products, parameter_bytes(inputs))

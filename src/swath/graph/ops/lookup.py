@@ -9,8 +9,19 @@ from typing import ClassVar
 
 import numpy as np
 
-from swath.graph.ops.base import Array, Op, join_spaces, results
-from swath.graph.types import BatchSize, Dim, DType, Space, TensorType
+from swath.graph.ops.base import (
+    Array,
+    Cost,
+    Op,
+    RowAxis,
+    RowRuleError,
+    Rows,
+    Types,
+    join_spaces,
+    results,
+)
+from swath.graph.ops.row_rules import expect_no_batch, kept_row
+from swath.graph.types import BatchSize, Dim, DType, RaggedSize, Space, TensorType
 
 BAG_MODES = ("sum", "mean", "max")
 
@@ -21,7 +32,7 @@ class Embedding(Op):
 
     name: ClassVar[str] = "embedding"
 
-    def infer(self, inputs: tuple[TensorType, ...]) -> tuple[TensorType, ...]:
+    def infer(self, inputs: Types) -> Types:
         self.expect_inputs(inputs, 2)
         table, ids = inputs
         if table.rank != 2:
@@ -30,9 +41,17 @@ class Embedding(Op):
             raise self.refuse(inputs, "ids must be int64 or int32")
         return (TensorType(table.dtype, (*ids.shape, table.shape[1])),)
 
+    def row(self, types: Types, rows: Rows) -> Rows:
+        table, ids = rows
+        expect_no_batch(types[:1], (table,), "the table that is looked up")
+        return (ids,)
+
     def reference(self, inputs: tuple[Array, ...]) -> tuple[Array, ...]:
         table, ids = inputs
         return results(_rows(table, ids))
+
+    def cost(self, inputs: Types, outputs: Types) -> Cost:
+        return Cost(0, outputs[0].elements * outputs[0].dtype.size)
 
 
 @dataclass(frozen=True)
@@ -43,7 +62,7 @@ class LookupGroup(Op):
 
     name: ClassVar[str] = "lookup_group"
 
-    def infer(self, inputs: tuple[TensorType, ...]) -> tuple[TensorType, ...]:
+    def infer(self, inputs: Types) -> Types:
         if len(inputs) < 2:
             raise self.refuse(inputs, "takes ids and at least one table")
         ids, *tables = inputs
@@ -54,10 +73,18 @@ class LookupGroup(Op):
             raise self.refuse(inputs, "the tables must have two axes, one width and one type")
         return (TensorType(dtype, (*ids.shape, *width)),)
 
+    def row(self, types: Types, rows: Rows) -> Rows:
+        ids, *tables = rows
+        expect_no_batch(types[1:], tuple(tables), "a table that is looked up")
+        return (kept_row(types[0], ids, (types[0].rank - 1,), "gives a table each to"),)
+
     def reference(self, inputs: tuple[Array, ...]) -> tuple[Array, ...]:
         ids, *tables = inputs
         rows = [_rows(table, ids[..., column]) for column, table in enumerate(tables)]
         return results(np.stack(rows, axis=-2))
+
+    def cost(self, inputs: Types, outputs: Types) -> Cost:
+        return Cost(0, outputs[0].elements * outputs[0].dtype.size)
 
 
 @dataclass(frozen=True)
@@ -72,11 +99,12 @@ class EmbeddingBag(Op):
     offsets[b] and offsets[b + 1], where the last row ends at n if that isn't there."""
 
     name: ClassVar[str] = "embedding_bag"
+    takes_bag_ends: ClassVar[bool] = True
     mode: str
     include_last: bool
     padding_id: int = -1
 
-    def infer(self, inputs: tuple[TensorType, ...]) -> tuple[TensorType, ...]:
+    def infer(self, inputs: Types) -> Types:
         self.expect_inputs(inputs, 3, 4)
         table, ids, offsets, *weights = inputs
         if self.mode not in BAG_MODES:
@@ -91,10 +119,25 @@ class EmbeddingBag(Op):
             raise self.refuse(inputs, "weights must have the shape of ids and the table's type")
         return (TensorType(table.dtype, (self._bags(inputs), table.shape[1])),)
 
-    def result_types(self, inputs: tuple[TensorType, ...]) -> tuple[TensorType, ...]:
+    def result_types(self, inputs: Types) -> Types:
         # The bag goes from the space of the ids to that of the offsets.
         space = join_spaces((inputs[0].space, inputs[2].space))
         return tuple(type.with_space(space) for type in self.infer(inputs))
+
+    def row(self, types: Types, rows: Rows) -> Rows:
+        table, ids, offsets, *weights = rows
+        expect_no_batch(types[:1], (table,), "the table that is looked up")
+        if ids is None and offsets is None and not any(weights):
+            return (None,)
+        ragged = (types[1], *types[3:])
+        if offsets is None or not all(isinstance(type.shape[0], RaggedSize) for type in ragged):
+            raise RowRuleError(
+                "pools ids that are not a ragged input with one offset a row",
+                "give ids of a fixed number a row the shape [batch, ids]",
+            )
+        if (offsets.pre, offsets.post) != (1, 1):
+            raise RowRuleError("pools several bags a row", "use one bag a row, or a table each")
+        return (RowAxis(0),)
 
     def reference(self, inputs: tuple[Array, ...]) -> tuple[Array, ...]:
         table, ids, offsets, *weights = inputs
@@ -111,7 +154,11 @@ class EmbeddingBag(Op):
                 pooled[row] = _POOL[self.mode](rows, axis=0)
         return results(pooled)
 
-    def _bags(self, inputs: tuple[TensorType, ...]) -> Dim:
+    def cost(self, inputs: Types, outputs: Types) -> Cost:
+        # One id a bag: how many there are is known by the call only.
+        return Cost(outputs[0].elements, outputs[0].elements * outputs[0].dtype.size)
+
+    def _bags(self, inputs: Types) -> Dim:
         offsets = inputs[2]
         (size,) = offsets.shape
         if not self.include_last or offsets.space not in (None, Space.ONCE):

@@ -7,7 +7,18 @@ from typing import ClassVar
 
 import numpy as np
 
-from swath.graph.ops.base import Array, Op, as_array, results
+from swath.graph.ops.base import (
+    Array,
+    Cost,
+    Op,
+    RowAxis,
+    Rows,
+    Types,
+    as_array,
+    parameter_bytes,
+    results,
+)
+from swath.graph.ops.row_rules import expect_no_batch, kept_row
 from swath.graph.types import TensorType
 
 
@@ -19,7 +30,7 @@ class BatchNorm(Op):
     name: ClassVar[str] = "batch_norm"
     epsilon: float
 
-    def infer(self, inputs: tuple[TensorType, ...]) -> tuple[TensorType, ...]:
+    def infer(self, inputs: Types) -> Types:
         self.expect_inputs(inputs, 5)
         x, *channels = inputs
         if x.rank < 2 or any(type.shape != x.shape[1:2] for type in channels):
@@ -27,12 +38,20 @@ class BatchNorm(Op):
         _expect_one_float(self, inputs)
         return (TensorType(x.dtype, x.shape),)
 
+    def row(self, types: Types, rows: Rows) -> Rows:
+        x, *channels = rows
+        expect_no_batch(types[1:], tuple(channels), "its channels")
+        return (kept_row(types[0], x, (1,), "has a channel for each element of"),)
+
     def reference(self, inputs: tuple[Array, ...]) -> tuple[Array, ...]:
         x = inputs[0]
         shape = (-1, *(1,) * (x.ndim - 2))
         mean, variance, weight, bias = (array.reshape(shape) for array in inputs[1:])
         scale = weight / np.sqrt(variance + as_array(self.epsilon, variance))
         return results((x - mean) * scale + bias)
+
+    def cost(self, inputs: Types, outputs: Types) -> Cost:
+        return Cost(2 * outputs[0].elements, parameter_bytes(inputs))
 
 
 @dataclass(frozen=True)
@@ -44,10 +63,13 @@ class LayerNorm(Op):
     axes: int
     epsilon: float
 
-    def infer(self, inputs: tuple[TensorType, ...]) -> tuple[TensorType, ...]:
+    def infer(self, inputs: Types) -> Types:
         self.expect_inputs(inputs, 1, 3)
         _expect_trailing(self, inputs, self.axes)
         return (TensorType(inputs[0].dtype, inputs[0].shape),)
+
+    def row(self, types: Types, rows: Rows) -> Rows:
+        return (_row_beside(types, rows, self.axes),)
 
     def reference(self, inputs: tuple[Array, ...]) -> tuple[Array, ...]:
         x, *affine = inputs
@@ -59,6 +81,9 @@ class LayerNorm(Op):
             result = result * affine[0]
         return results(result + affine[1] if len(affine) == 2 else result)
 
+    def cost(self, inputs: Types, outputs: Types) -> Cost:
+        return Cost(8 * outputs[0].elements, parameter_bytes(inputs))
+
 
 @dataclass(frozen=True)
 class RmsNorm(Op):
@@ -68,10 +93,13 @@ class RmsNorm(Op):
     axes: int
     epsilon: float
 
-    def infer(self, inputs: tuple[TensorType, ...]) -> tuple[TensorType, ...]:
+    def infer(self, inputs: Types) -> Types:
         self.expect_inputs(inputs, 1, 2)
         _expect_trailing(self, inputs, self.axes)
         return (TensorType(inputs[0].dtype, inputs[0].shape),)
+
+    def row(self, types: Types, rows: Rows) -> Rows:
+        return (_row_beside(types, rows, self.axes),)
 
     def reference(self, inputs: tuple[Array, ...]) -> tuple[Array, ...]:
         x, *weight = inputs
@@ -80,14 +108,23 @@ class RmsNorm(Op):
         result = x / np.sqrt(square + as_array(self.epsilon, x))
         return results(result * weight[0] if weight else result)
 
+    def cost(self, inputs: Types, outputs: Types) -> Cost:
+        return Cost(4 * outputs[0].elements, parameter_bytes(inputs))
 
-def _expect_one_float(op: Op, inputs: tuple[TensorType, ...]) -> None:
+
+def _expect_one_float(op: Op, inputs: Types) -> None:
     dtype = inputs[0].dtype
     if not dtype.is_float or any(type.dtype is not dtype for type in inputs):
         raise op.refuse(inputs, "the inputs must have one float type")
 
 
-def _expect_trailing(op: Op, inputs: tuple[TensorType, ...], axes: int) -> None:
+def _row_beside(types: Types, rows: Rows, axes: int) -> RowAxis | None:
+    expect_no_batch(types[1:], rows[1:], "its weights")
+    rank = types[0].rank
+    return kept_row(types[0], rows[0], range(rank - axes, rank), "normalises over")
+
+
+def _expect_trailing(op: Op, inputs: Types, axes: int) -> None:
     x, *affine = inputs
     if not 1 <= axes <= x.rank:
         raise op.refuse(inputs, f"x has no {axes} trailing axes")

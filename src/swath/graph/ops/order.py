@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import log2
 from typing import ClassVar
 
 import numpy as np
 
-from swath.graph.ops.base import Array, Op, results
+from swath.graph.ops.base import Array, Cost, Op, Rows, Types, results
+from swath.graph.ops.row_rules import kept_row
 from swath.graph.types import DType, TensorType
 
 
@@ -19,16 +21,23 @@ class Sort(Op):
     axis: int
     descending: bool
 
-    def infer(self, inputs: tuple[TensorType, ...]) -> tuple[TensorType, ...]:
+    def infer(self, inputs: Types) -> Types:
         self.expect_inputs(inputs, 1)
         (x,) = inputs
         self.expect_axes(inputs, x.rank, self.axis)
         return TensorType(x.dtype, x.shape), TensorType(DType.INT64, x.shape)
 
+    def row(self, types: Types, rows: Rows) -> Rows:
+        row = kept_row(types[0], rows[0], (self.axis,), "sorts")
+        return row, row
+
     def reference(self, inputs: tuple[Array, ...]) -> tuple[Array, ...]:
         (x,) = inputs
         order = _order(x, self.axis, self.descending)
         return results(np.take_along_axis(x, order, self.axis), order)
+
+    def cost(self, inputs: Types, outputs: Types) -> Cost:
+        return Cost(inputs[0].elements * _comparisons(inputs[0], self.axis))
 
 
 @dataclass(frozen=True)
@@ -41,7 +50,7 @@ class TopK(Op):
     axis: int
     largest: bool
 
-    def infer(self, inputs: tuple[TensorType, ...]) -> tuple[TensorType, ...]:
+    def infer(self, inputs: Types) -> Types:
         self.expect_inputs(inputs, 1)
         (x,) = inputs
         self.expect_axes(inputs, x.rank, self.axis)
@@ -51,11 +60,22 @@ class TopK(Op):
         shape = (*x.shape[: self.axis], self.k, *x.shape[self.axis + 1 :])
         return TensorType(x.dtype, shape), TensorType(DType.INT64, shape)
 
+    def row(self, types: Types, rows: Rows) -> Rows:
+        row = kept_row(types[0], rows[0], (self.axis,), "orders")
+        return row, row
+
     def reference(self, inputs: tuple[Array, ...]) -> tuple[Array, ...]:
         (x,) = inputs
         first = np.arange(self.k)
         order = np.take(_order(x, self.axis, self.largest), first, axis=self.axis)
         return results(np.take_along_axis(x, order, self.axis), order)
+
+    def cost(self, inputs: Types, outputs: Types) -> Cost:
+        return Cost(inputs[0].elements * _comparisons(inputs[0], self.axis))
+
+
+def _comparisons(type: TensorType, axis: int) -> float:
+    return max(1.0, log2(max(type.static_shape[axis], 1)))
 
 
 def _order(x: Array, axis: int, descending: bool) -> Array:

@@ -7,10 +7,20 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from swath.graph.ops.base import Array, Op, results
+from swath.graph.ops.base import Array, Cost, Op, Rows, Types, results
+from swath.graph.ops.row_rules import kept_row, without_axes
 from swath.graph.types import DType, Shape, TensorType
 
 REDUCE_FUNCTIONS = ("sum", "mean", "max", "min", "prod", "any", "all")
+_ACTIONS = {
+    "sum": "sums over",
+    "mean": "averages over",
+    "max": "takes the maximum over",
+    "min": "takes the minimum over",
+    "prod": "multiplies over",
+    "any": "asks for any element over",
+    "all": "asks for all elements over",
+}
 
 
 @dataclass(frozen=True)
@@ -23,7 +33,7 @@ class Reduce(Op):
     axes: tuple[int, ...]
     keepdim: bool
 
-    def infer(self, inputs: tuple[TensorType, ...]) -> tuple[TensorType, ...]:
+    def infer(self, inputs: Types) -> Types:
         self.expect_inputs(inputs, 1)
         (x,) = inputs
         self.expect_axes(inputs, x.rank, *self.axes)
@@ -38,6 +48,10 @@ class Reduce(Op):
         if self.function in ("max", "min") and 0 in (x.shape[axis] for axis in self.axes):
             raise self.refuse(inputs, f"the {self.function} of no elements has no value")
         return (TensorType(x.dtype, _reduced(x.shape, self.axes, self.keepdim)),)
+
+    def row(self, types: Types, rows: Rows) -> Rows:
+        row = kept_row(types[0], rows[0], self.axes, _ACTIONS[self.function])
+        return (row if self.keepdim else without_axes(row, self.axes),)
 
     def reference(self, inputs: tuple[Array, ...]) -> tuple[Array, ...]:
         (x,) = inputs
@@ -63,6 +77,9 @@ class Reduce(Op):
                 result = np.all(x, axis=axes, keepdims=keep)
         return results(result)
 
+    def cost(self, inputs: Types, outputs: Types) -> Cost:
+        return Cost(inputs[0].elements)
+
 
 @dataclass(frozen=True)
 class ArgReduce(Op):
@@ -74,7 +91,7 @@ class ArgReduce(Op):
     axis: int
     keepdim: bool
 
-    def infer(self, inputs: tuple[TensorType, ...]) -> tuple[TensorType, ...]:
+    def infer(self, inputs: Types) -> Types:
         self.expect_inputs(inputs, 1)
         (x,) = inputs
         self.expect_axes(inputs, x.rank, self.axis)
@@ -84,10 +101,17 @@ class ArgReduce(Op):
             raise self.refuse(inputs, f"the {self.function} of no elements has no place")
         return (TensorType(DType.INT64, _reduced(x.shape, (self.axis,), self.keepdim)),)
 
+    def row(self, types: Types, rows: Rows) -> Rows:
+        row = kept_row(types[0], rows[0], (self.axis,), f"finds the {self.function} over")
+        return (row if self.keepdim else without_axes(row, (self.axis,)),)
+
     def reference(self, inputs: tuple[Array, ...]) -> tuple[Array, ...]:
         find = np.argmax if self.function == "max" else np.argmin
         index = find(inputs[0], axis=self.axis, keepdims=self.keepdim)
         return results(np.asarray(index, dtype=np.int64))
+
+    def cost(self, inputs: Types, outputs: Types) -> Cost:
+        return Cost(inputs[0].elements)
 
 
 @dataclass(frozen=True)
@@ -98,13 +122,16 @@ class Softmax(Op):
     axis: int
     log: bool = False
 
-    def infer(self, inputs: tuple[TensorType, ...]) -> tuple[TensorType, ...]:
+    def infer(self, inputs: Types) -> Types:
         self.expect_inputs(inputs, 1)
         (x,) = inputs
         self.expect_axes(inputs, x.rank, self.axis)
         if not x.dtype.is_float:
             raise self.refuse(inputs, f"has no meaning for {x.dtype.value}")
         return (TensorType(x.dtype, x.shape),)
+
+    def row(self, types: Types, rows: Rows) -> Rows:
+        return (kept_row(types[0], rows[0], (self.axis,), "takes the softmax over"),)
 
     def reference(self, inputs: tuple[Array, ...]) -> tuple[Array, ...]:
         (x,) = inputs
@@ -113,6 +140,9 @@ class Softmax(Op):
             exponentials = np.exp(shifted)
             total = np.sum(exponentials, axis=self.axis, keepdims=True)
             return results(shifted - np.log(total) if self.log else exponentials / total)
+
+    def cost(self, inputs: Types, outputs: Types) -> Cost:
+        return Cost(5 * inputs[0].elements)
 
 
 @dataclass(frozen=True)
@@ -123,7 +153,7 @@ class Cumulative(Op):
     function: str
     axis: int
 
-    def infer(self, inputs: tuple[TensorType, ...]) -> tuple[TensorType, ...]:
+    def infer(self, inputs: Types) -> Types:
         self.expect_inputs(inputs, 1)
         (x,) = inputs
         self.expect_axes(inputs, x.rank, self.axis)
@@ -133,10 +163,18 @@ class Cumulative(Op):
             raise self.refuse(inputs, "has no meaning for bool")
         return (TensorType(x.dtype, x.shape),)
 
+    def row(self, types: Types, rows: Rows) -> Rows:
+        return (
+            kept_row(types[0], rows[0], (self.axis,), f"takes the running {self.function} over"),
+        )
+
     def reference(self, inputs: tuple[Array, ...]) -> tuple[Array, ...]:
         (x,) = inputs
         run = np.cumsum if self.function == "sum" else np.cumprod
         return results(run(x, axis=self.axis, dtype=x.dtype))
+
+    def cost(self, inputs: Types, outputs: Types) -> Cost:
+        return Cost(inputs[0].elements)
 
 
 def _reduced(shape: Shape, axes: tuple[int, ...], keepdim: bool) -> Shape:
