@@ -90,6 +90,10 @@ class InvalidInput(SwathError, ValueError):
     """An input of a call doesn't fit the program."""
 
 
+class ProgramClosed(SwathError):
+    """A program was used after `close()`."""
+
+
 class InvalidArtifact(SwathError):
     """An artefact is damaged, foreign, or can't be read or written."""
 
