@@ -15,6 +15,8 @@ from typing import cast
 from swath.report.bench_result import processor_name
 
 SOURCE = Path(__file__).with_name("machine_probe.cc")
+# What a core has of the second and the last cache for one model's data, where they are 1 and 32 MB.
+L2_BYTES, L3_BYTES = 768 << 10, 24 << 20
 COMPILERS = ("g++", "clang++", "c++")
 
 
@@ -28,23 +30,36 @@ class Machine:
 
     `float32_gflops` counts a multiply-add as two operations. The bandwidths are of reading, in
     gigabytes (1e9 bytes) per second; `row_nanoseconds` is what one 64-byte row costs that is read
-    from a random place of a 1 GB table, many reads being under way at once.
+    from a random place of a 1 GB table, many reads being under way at once, and
+    `cached_row_nanoseconds` the same of a table that stays in the last cache.
     """
 
     processor: str
     float32_gflops: float
     l1_gbytes: float
     l2_gbytes: float
+    l3_gbytes: float
     memory_gbytes: float
+    cached_row_nanoseconds: float
     row_nanoseconds: float
 
     def arithmetic_seconds(self, flops: float) -> float:
         """The least time that `flops` operations take on one core."""
         return flops / (self.float32_gflops * 1e9)
 
-    def memory_seconds(self, size: float) -> float:
-        """The least time in which `size` bytes come from memory to one core."""
-        return size / (self.memory_gbytes * 1e9)
+    def weight_seconds(self, size: float) -> float:
+        """The least time in which `size` bytes that every call reads come to one core."""
+        if size <= L2_BYTES:
+            return size / (self.l2_gbytes * 1e9)
+        return size / ((self.l3_gbytes if size <= L3_BYTES else self.memory_gbytes) * 1e9)
+
+    def row_seconds(self, lines: float, touched: float) -> float:
+        """The least time that `lines` cache lines of table rows take.
+
+        `touched` bytes are read over many calls: if they fit the last cache they stay there.
+        """
+        each = self.cached_row_nanoseconds if touched <= L3_BYTES else self.row_nanoseconds
+        return lines * each * 1e-9
 
 
 def measure_machine(compiler: str | None = None, rounds: int = 3) -> Machine:
