@@ -4,4 +4,21 @@ from __future__ import annotations
 
 from swath.errors import Entry
 
-ENTRIES: tuple[Entry, ...] = ()
+ENTRIES: tuple[Entry, ...] = (
+    Entry(
+        "SW903",
+        "the shape rule and the row rule of an op disagree",
+        """
+Debatching checks each type against what the row rule of its op claims. A disagreement is a defect
+of swath and says nothing about the model; please report it with the text of the error.
+""",
+        """
+def row(self, types, rows):            # in an op that moves axes
+    return rows
+""",
+        """
+def row(self, types, rows):
+    return (moved_row(rows[0], self.axes.index(rows[0].axis)),)
+""",
+    ),
+)

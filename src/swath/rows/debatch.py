@@ -29,7 +29,10 @@ from swath.rows.problems import layout_defect
 
 @dataclass(frozen=True, slots=True)
 class Debatched:
-    """A graph in row form, and where the batch sat in its inputs and outputs (None: nowhere)."""
+    """A graph in row form, and where the batch sat in its inputs and outputs.
+
+    None stands for an input or output without a batch axis, ragged values among them.
+    """
 
     graph: Graph
     input_rows: Rows
@@ -48,7 +51,7 @@ def debatch(graph: Graph) -> Debatched:
         raise UnsupportedModel(found.problems)
     return Debatched(
         _at_one_row(graph, live),
-        tuple(found.rows[value] for value in graph.inputs),
+        tuple(None if is_ragged(value.type) else found.rows[value] for value in graph.inputs),
         tuple(found.rows[value] for value in graph.outputs),
     )
 
@@ -99,11 +102,16 @@ def _rebuilt(node: Node, bound: dict[Value, Value]) -> Node:
 
 def _bound_type(type: TensorType) -> TensorType:
     """The type of an input or result at one row; the space is right for inputs only."""
-    if any(isinstance(dim, RaggedSize) for dim in type.shape):
+    if is_ragged(type):
         space = Space.POSITION
     else:
         space = Space.CANDIDATE if type.has_batch else Space.ONCE
     return type.with_shape(tuple(map(_bound_dim, type.shape))).with_space(space)
+
+
+def is_ragged(type: TensorType) -> bool:
+    """True for the values of a ragged input and what follows from them."""
+    return any(isinstance(dim, RaggedSize) for dim in type.shape)
 
 
 def _bound_dim(dim: Dim) -> Dim:
