@@ -21,6 +21,13 @@ SWATH_INLINE void lanes(long extent, Body body) {
   if (i < extent) body(i, Part{extent - i});
 }
 
+// The same for one vector of which `count` lanes exist.
+template <class Body>
+SWATH_INLINE void in_lanes(long count, Body body) {
+  if (count >= LANES) body(Whole{});
+  else body(Part{count});
+}
+
 SWATH_INLINE f32v load(const float* p, Whole) { return load(p); }
 SWATH_INLINE f32v load(const float* p, Part n) { return load_n(p, n.count); }
 SWATH_INLINE void store(float* p, f32v x, Whole) { store(p, x); }
@@ -36,6 +43,9 @@ SWATH_INLINE f32v keep(f32v x, float neutral, Part n) {
   return select(first_lanes(n.count), x, broadcast(neutral));
 }
 
+SWATH_INLINE f32v keep(f32v x, f32v, Whole) { return x; }
+SWATH_INLINE f32v keep(f32v x, f32v other, Part n) { return select(first_lanes(n.count), x, other); }
+
 SWATH_INLINE f32v square(f32v x) { return x * x; }
 SWATH_INLINE mask all_lanes(bool set) { return first_lanes(set ? LANES : 0); }
 SWATH_INLINE mask differ(mask a, mask b) { return (a | b) & ~(a & b); }
@@ -47,3 +57,6 @@ SWATH_INLINE float prod_lanes(f32v x) {
 }
 
 }  // namespace swath
+
+// The body of a loop over lanes: `i` is the first lane's position, `n` says whether all lanes exist.
+#define SWATH_BODY [&](long i, auto n) __attribute__((always_inline))

@@ -1,0 +1,1 @@
+"""From a row-form graph to kernels over swaths of rows: lowering, schedule, scratch plan."""

@@ -1,0 +1,111 @@
+"""Matrix products: packed weights, constant left sides, or two values of the row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from swath.graph.ir import Node, Value
+from swath.graph.types import DType
+from swath.stages.lower_reduce import reduction
+from swath.stages.state import Deferred, Pending, State, describe
+from swath.stages.weights import pack_panels
+from swath.tile.expressions import Apply, Expression, Load, Result
+from swath.tile.kernels import Kernel, Product
+from swath.tile.views import View, whole
+
+Array = npt.NDArray[Any]
+
+NARROW = 4  # columns up to which a dot product per column beats a panel that is mostly empty
+
+
+def lower_linear(state: State, node: Node) -> None:
+    """x @ weight.T + bias."""
+    x, weight, *bias = node.inputs
+    array = state.graph.constant(weight)
+    view = state.view(x)
+    output = node.output
+    shape = output.type.static_shape
+    if view.buffer.dtype is not DType.FLOAT32 or shape[-1] <= NARROW:
+        deferred = _dots(state, view, _weight_rows(state, weight), describe(output))
+    else:
+        assert array is not None, "the frontend keeps weights of a linear constant"
+        deferred = _packed(state, view, array.T, shape, describe(output))
+    if bias:
+        added = state.settled(bias[0], shape)
+        expression = Apply("add", (deferred.expression, added), output.type.dtype)
+        deferred = Deferred(shape, expression, deferred.pending)
+    state.define(output, deferred)
+
+
+def _weight_rows(state: State, weight: Value) -> View:
+    return state.view(weight)
+
+
+def lower_matmul(state: State, node: Node) -> None:
+    """a @ b with broadcast leading axes."""
+    left, right = node.inputs
+    output = node.output
+    shape = output.type.static_shape
+    lead, rows, columns = shape[:-2], shape[-2], shape[-1]
+    depth = left.type.static_shape[-1]
+    a = state.view(left).expand((*lead, rows, depth))
+    array = state.graph.constant(right)
+    if a.buffer.dtype is not DType.FLOAT32 or columns <= NARROW:
+        b = state.view(right).expand((*lead, depth, columns))
+        axes = (*range(len(lead)), len(lead) + 1, len(lead))
+        deferred = _dots(state, a, b.permute(axes), describe(output))
+    elif array is not None:
+        deferred = _packed(state, a, array, shape, describe(output))
+    else:
+        b = _columns_adjacent(state, right).expand((*lead, depth, columns))
+        deferred = _product(a, b, False, shape, describe(output))
+    state.define(output, deferred)
+
+
+def _columns_adjacent(state: State, value: Value) -> View:
+    """The value with stride 1 along its last axis; a copy if need be."""
+    view = state.view(value)
+    if view.strides[-1] == 1 or view.shape[-1] == 1:
+        return view
+    copy = state.scratch(view.shape, view.buffer.dtype, "transposed")
+    state.store(view, copy, f"transposed {describe(value)}")
+    return copy
+
+
+def _packed(state: State, left: View, matrix: Array, shape: tuple[int, ...],
+            comment: str) -> Deferred:
+    panels = pack_panels(matrix)
+    right = whole(state.weights.add(panels), panels.shape)
+    lead = (*shape[:-2], *panels.shape[-3:])
+    return _product(left, right.expand(lead), True, shape, comment)
+
+
+def _product(left: View, right: View, packed: bool, shape: tuple[int, ...],
+             comment: str) -> Deferred:
+    def emit(destination: View, finish: Expression) -> Kernel:
+        return Product(destination, left, right, packed, finish, comment)
+
+    return Deferred(shape, Result(DType.FLOAT32), Pending(shape, emit, True))
+
+
+def _dots(state: State, left: View, right_rows: View, comment: str) -> Deferred:
+    """sum over k of left[..., m, k] * right_rows[..., n, k] as a reduction."""
+    del state
+    *lead, rows, depth = left.shape if len(left.shape) > 1 else (1, *left.shape)
+    columns = right_rows.shape[-2]
+    domain = (*lead, rows, columns, depth)
+    spread = left.reshape((*lead, rows, 1, depth))
+    assert spread is not None, "a new unit axis is always a view"
+    dtype = left.buffer.dtype
+    right = View(right_rows.buffer, right_rows.offset, right_rows.shape, right_rows.strides)
+    right_spread = right.reshape((*right.shape[:-2], 1, columns, depth))
+    assert right_spread is not None, "a new unit axis is always a view"
+    value = Apply("mul", (Load(spread.expand(domain)), Load(right_spread.expand(domain))), dtype)
+    deferred = reduction("sum", domain, (len(domain) - 1,), value, dtype, comment)
+    kept = tuple(np.delete(np.array(deferred.shape), -1).tolist())
+    if len(left.shape) == 1:
+        kept = kept[1:]
+    return Deferred(kept, deferred.expression, deferred.pending)

@@ -1,0 +1,1 @@
+"""One folder per target; only here does a program become text."""

@@ -1,0 +1,1 @@
+"""The CPU target: C++ with explicit vector types, one library per ISA level."""

@@ -1,0 +1,1 @@
+"""The loop-level program: buffers, strided views, expressions, kernels."""
