@@ -1,4 +1,4 @@
-"""The entries of the error catalogue, one file per range of ids; `swath.errors.catalogue` joins them."""
+"""The entries of the error catalogue, one file per range of ids."""
 
 from __future__ import annotations
 

@@ -66,6 +66,8 @@ def interpret_rows(
     """
     base = _constants(graph, float64)
     whole = _inputs(graph, inputs, float64)
+    same = (value for value, row in zip(graph.inputs, input_rows, strict=True) if row is None)
+    base.update({value: whole[value] for value in same})
     for node in graph.nodes:
         if node.outputs[0].type.space is Space.ONCE:
             _run(node, base, None, float64)
@@ -88,7 +90,7 @@ def interpret_rows(
 def _run(node: Node, values: Values, batch: int | None, float64: bool) -> None:
     op = node.op if batch is None else node.op.bind(batch)
     # The offsets of a row are the pair (begin, end), whatever the model gives.
-    if isinstance(op, EmbeddingBag) and node.outputs[0].type.space is not None:
+    if isinstance(op, EmbeddingBag) and node.inputs[2].type.space not in (None, Space.ONCE):
         op = replace(op, include_last=True)
     if float64:
         op = _in_float64(op)

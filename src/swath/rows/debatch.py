@@ -102,11 +102,13 @@ def _rebuilt(node: Node, bound: dict[Value, Value]) -> Node:
 
 def _bound_type(type: TensorType) -> TensorType:
     """The type of an input or result at one row; the space is right for inputs only."""
+    return type.with_shape(tuple(map(_bound_dim, type.shape))).with_space(_space(type))
+
+
+def _space(type: TensorType) -> Space:
     if is_ragged(type):
-        space = Space.POSITION
-    else:
-        space = Space.CANDIDATE if type.has_batch else Space.ONCE
-    return type.with_shape(tuple(map(_bound_dim, type.shape))).with_space(space)
+        return Space.POSITION
+    return Space.CANDIDATE if type.has_batch else Space.ONCE
 
 
 def is_ragged(type: TensorType) -> bool:
