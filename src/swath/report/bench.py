@@ -155,95 +155,91 @@ def bench_case(
     say: Callable[[str], None],
 ) -> CaseResult:
     """One case with one thread count: builds all peers, then interleaves their turns."""
-    results: dict[str, PeerResult] = {}
-    workers: dict[str, WorkerProcess] = {}
+    running = RunningCase(case, threads, settings, folder)
     try:
         for name in settings.peers:
-            results[name] = build_peer(case, threads, peer_named(name), settings, folder, workers)
-            outcome = results[name].failed or f"{results[name].build_seconds:.1f} s"
+            result = running.build(peer_named(name))
+            outcome = result.failed or f"{result.build_seconds:.1f} s"
             say(f"{case}  {threads} thread(s)  build {name}: {outcome}")
         for batch in settings.batches:
-            timings = bench_batch(batch, settings, folder, workers, results)
+            timings = running.time(batch)
             say(f"{case}  {threads} thread(s)  batch {batch}: {one_line(timings)}")
     finally:
-        for worker in workers.values():
+        running.close()
+    return CaseResult(case, threads, list(running.results.values()))
+
+
+class RunningCase:
+    """The workers of one case with one thread count, and what is known of each so far."""
+
+    def __init__(self, case: str, threads: int, settings: BenchSettings, folder: Path) -> None:
+        self.case = case
+        self.threads = threads
+        self.settings = settings
+        self.folder = folder
+        self.workers: dict[str, WorkerProcess] = {}
+        self.results: dict[str, PeerResult] = {}
+
+    def build(self, peer: Peer) -> PeerResult:
+        """Starts the peer's process and builds the case in it."""
+        self.results[peer.name] = self._build(peer)
+        return self.results[peer.name]
+
+    def _build(self, peer: Peer) -> PeerResult:
+        if find_spec(peer.package) is None:
+            return PeerResult(peer.name, failed=f"{peer.package} is not installed")
+        worker = WorkerProcess(peer, self.threads, self.folder)
+        message = {
+            "do": "build",
+            "case": self.case,
+            "peer": peer.name,
+            "threads": self.threads,
+            "folder": str(self.folder),
+        }
+        try:
+            answer = worker.ask(message, self.settings.build_seconds)
+        except WorkerError as error:
             worker.close()
-    return CaseResult(case, threads, list(results.values()))
+            return PeerResult(peer.name, failed=str(error))
+        self.workers[peer.name] = worker
+        return PeerResult(peer.name, build_seconds=round(float(answer["seconds"]), 2))
 
+    def time(self, batch: int) -> dict[str, Timing]:
+        """Times all workers at one batch; `results` gets the timings, or why one has none."""
+        settings = self.settings
+        taken: dict[str, list[float]] = {name: [] for name in self.workers}
+        prepare = {"do": "prepare", "batch": batch, "sets": settings.input_sets}
+        for name in list(taken):
+            output = str(output_file(self.folder, name, batch))
+            self._ask_or_drop(name, {**prepare, "output": output}, batch, taken)
+        turn = {"do": "turn", "seconds": settings.turn_seconds, "calls": settings.turn_calls}
+        for round_number in range(settings.rounds):
+            for name in rotated(list(taken), round_number):
+                time.sleep(SETTLE_SECONDS if self.threads > 1 else 0)
+                self._ask_or_drop(name, turn, batch, taken)
+        timings = {
+            name: timing_of(batch, microseconds, difference_from_eager(self.folder, name, batch))
+            for name, microseconds in taken.items()
+        }
+        for name, timing in timings.items():
+            self.results[name].timings.append(timing)
+        return timings
 
-def build_peer(
-    case: str,
-    threads: int,
-    peer: Peer,
-    settings: BenchSettings,
-    folder: Path,
-    workers: dict[str, WorkerProcess],
-) -> PeerResult:
-    """Starts the peer's process and builds the case in it; puts it among `workers`."""
-    if find_spec(peer.package) is None:
-        return PeerResult(peer.name, failed=f"{peer.package} is not installed")
-    worker = WorkerProcess(peer, threads, folder)
-    message = {
-        "do": "build",
-        "case": case,
-        "peer": peer.name,
-        "threads": threads,
-        "folder": str(folder),
-    }
-    try:
-        answer = worker.ask(message, settings.build_seconds)
-    except WorkerError as error:
-        worker.close()
-        return PeerResult(peer.name, failed=str(error))
-    workers[peer.name] = worker
-    return PeerResult(peer.name, build_seconds=round(float(answer["seconds"]), 2))
+    def _ask_or_drop(
+        self, name: str, message: dict[str, Any], batch: int, taken: dict[str, list[float]]
+    ) -> None:
+        """Adds a worker's times to `taken`; one that fails is dropped from it."""
+        try:
+            answer = self.workers[name].ask(message, self.settings.build_seconds)
+            taken[name].extend(cast(list[float], answer.get("microseconds", [])))
+        except WorkerError as error:
+            self.results[name].failures[str(batch)] = str(error)
+            del taken[name]
 
-
-def bench_batch(
-    batch: int,
-    settings: BenchSettings,
-    folder: Path,
-    workers: dict[str, WorkerProcess],
-    results: dict[str, PeerResult],
-) -> dict[str, Timing]:
-    """Adds the timings of all workers at one batch to `results`, or why one has none."""
-    taken: dict[str, list[float]] = {}
-    prepare = {"do": "prepare", "batch": batch, "sets": settings.input_sets}
-    for name, worker in workers.items():
-        taken[name] = []
-        output = str(output_file(folder, name, batch))
-        ask_or_drop(worker, {**prepare, "output": output}, batch, settings, taken, results)
-    turn = {"do": "turn", "seconds": settings.turn_seconds, "calls": settings.turn_calls}
-    for round_number in range(settings.rounds):
-        for name in rotated(list(taken), round_number):
-            time.sleep(SETTLE_SECONDS)
-            ask_or_drop(workers[name], turn, batch, settings, taken, results)
-    timings = {
-        name: timing_of(batch, microseconds, difference_from_eager(folder, name, batch))
-        for name, microseconds in taken.items()
-        if microseconds
-    }
-    for name, timing in timings.items():
-        results[name].timings.append(timing)
-    return timings
-
-
-def ask_or_drop(
-    worker: WorkerProcess,
-    message: dict[str, Any],
-    batch: int,
-    settings: BenchSettings,
-    taken: dict[str, list[float]],
-    results: dict[str, PeerResult],
-) -> None:
-    """Adds a worker's times to `taken`; one that fails is dropped, and `results` says why."""
-    name = worker.peer.name
-    try:
-        answer = worker.ask(message, settings.build_seconds)
-        taken[name].extend(cast(list[float], answer.get("microseconds", [])))
-    except WorkerError as error:
-        results[name].failures[str(batch)] = str(error)
-        del taken[name]
+    def close(self) -> None:
+        """Ends all processes."""
+        for worker in self.workers.values():
+            worker.close()
 
 
 def rotated(names: list[str], by: int) -> list[str]:

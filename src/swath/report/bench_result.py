@@ -93,7 +93,11 @@ class BenchReport:
 
 def read_report(path: Path) -> BenchReport:
     """The report that `BenchReport.write` wrote."""
-    data = cast(dict[str, Any], json.loads(path.read_text()))
+    return report_of(cast(dict[str, Any], json.loads(path.read_text())))
+
+
+def report_of(data: dict[str, Any]) -> BenchReport:
+    """The report whose `asdict` is `data`."""
     cases = [
         CaseResult(
             case["case"],

@@ -88,9 +88,9 @@ class Worker:
 
 
 def reason_of(error: BaseException) -> str:
-    """The kind of `error` and the first line of what it says."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return f"{type(error).__name__}: {lines[0][:200]}" if lines else type(error).__name__
+    """The kind of `error` and the first lines of what it says, on one line."""
+    said = " ".join(str(error).split())
+    return f"{type(error).__name__}: {said[:240]}" if said else type(error).__name__
 
 
 def serve(requests: TextIO, answers: TextIO) -> None:
