@@ -40,6 +40,8 @@ class Emitter:
     def keep(self, node: Node) -> None:
         """Take a node of the old graph over, with its inputs replaced."""
         inputs = tuple(self.get(value) for value in node.inputs)
+        if isinstance(node.op, Reshape):
+            inputs = (self._before_reshape(inputs[0]),)
         kept = node if inputs == node.inputs else Node(node.op, inputs, node.outputs)
         if len(node.outputs) == 1 and inputs:
             known = self._made.get((node.op, inputs))
@@ -73,9 +75,7 @@ class Emitter:
 
     def reshape(self, value: Value, shape: tuple[int, ...]) -> Value:
         """`value` under another shape; no node if it has it, one node for a chain of them."""
-        producer = self._producers.get(value)
-        if producer is not None and isinstance(producer.op, Reshape):
-            value = producer.inputs[0]
+        value = self._before_reshape(value)
         if value.type.shape == shape:
             return value
         return self.add(Reshape(shape), value, name=value.name)
@@ -136,6 +136,12 @@ class Emitter:
             nodes=nodes,
             outputs=outputs,
         )
+
+    def _before_reshape(self, value: Value) -> Value:
+        producer = self._producers.get(value)
+        if producer is None or not isinstance(producer.op, Reshape):
+            return value
+        return producer.inputs[0]
 
     def _append(self, node: Node) -> None:
         self._builder.nodes.append(node)
