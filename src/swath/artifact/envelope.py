@@ -29,7 +29,11 @@ class FormatVersion(msgspec.Struct):
 
 def seal(manifest: Manifest) -> bytes:
     """The bytes of manifest.json."""
-    body = msgspec.json.format(msgspec.json.encode(manifest), indent=1)
+    return seal_json(msgspec.json.format(msgspec.json.encode(manifest), indent=1))
+
+
+def seal_json(body: bytes) -> bytes:
+    """The bytes of manifest.json around the JSON of a manifest."""
     return _OPENING + hashlib.sha256(body).hexdigest().encode() + _MIDDLE + body + _ENDING
 
 

@@ -21,4 +21,14 @@ def row(self, types, rows):
     return (moved_row(rows[0], self.axes.index(rows[0].axis)),)
 """,
     ),
+    Entry(
+        "SW910",
+        "the compiled code failed without saying why",
+        """
+Compiled code reports each failure with a row and a value. One that doesn't is a defect of swath;
+the artefact and the inputs reproduce it.
+""",
+        "(this can't be caused from outside)",
+        "report it with the artefact and the inputs",
+    ),
 )
