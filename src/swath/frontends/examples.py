@@ -1,0 +1,159 @@
+"""Example inputs: their forms, and the shapes that they stand for."""
+
+from __future__ import annotations
+
+import inspect
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+import torch
+from torch.export import Dim
+from torch.utils import _pytree as pytree
+
+from swath.frontends.unsupported import Unsupported
+from swath.options import Input
+
+# Batch of the example that is traced, whatever the batch of the given one: a number that model code
+# is unlikely to compare sizes with or to have as another size.
+TRACED_BATCH = 13
+# Lengths for leading axes that aren't the batch; all different.
+_TRACED_OTHERS = (31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97)
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """Positional and keyword arguments of one call."""
+
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+    def bound(self, forward: Callable[..., Any]) -> dict[str, Any]:
+        """The arguments by parameter name. Raises Unsupported if they don't fit."""
+        try:
+            return dict(inspect.signature(forward).bind(*self.args, **self.kwargs).arguments)
+        except TypeError as error:
+            names = ", ".join(inspect.signature(forward).parameters)
+            raise Unsupported(
+                "SW002",
+                f"the example inputs don't fit forward({names}): {error}",
+                "the example is what the model is traced with",
+                "give a tuple of positional arguments, a dict of keyword arguments, or a pair of both",
+            ) from None
+
+
+def read_example(example: Any) -> Example:
+    """A tuple or list of arguments, a dict of keyword arguments, or a pair (args, kwargs)."""
+    if isinstance(example, Example):
+        return example
+    if isinstance(example, Mapping):
+        return Example((), dict(cast("Mapping[str, Any]", example)))
+    if isinstance(example, torch.Tensor):
+        return Example((example,), {})
+    if isinstance(example, tuple | list):
+        items = tuple(cast("tuple[Any, ...]", example))
+        if len(items) == 2 and isinstance(items[0], tuple) and isinstance(items[1], dict):
+            return Example(cast("tuple[Any, ...]", items[0]), cast("dict[str, Any]", items[1]))
+        return Example(items, {})
+    raise Unsupported(
+        "SW002",
+        f"example inputs of type {type(example).__name__}",
+        "the example is what the model is traced with",
+        "give a tuple of positional arguments, a dict of keyword arguments, or a pair of both",
+    )
+
+
+def default_shapes(example: Example, forward: Callable[..., Any],
+                   declared: Mapping[str, Input]) -> tuple[Example, dict[str, Any]]:
+    """An example with a batch that is good to trace, and dynamic shapes in which the leading axis of
+    every tensor is the batch. Raises Unsupported if leading axes disagree without a declaration."""
+    arguments = example.bound(forward)
+    leaves = dict(named_leaves(arguments))
+    ragged = {name for name, declaration in declared.items() if declaration.ragged is not None}
+    offsets = {declaration.ragged for declaration in declared.values()}
+    sizes = {
+        name: leaf.shape[0] for name, leaf in leaves.items() if leaf.dim() and name not in ragged
+    }
+    batch = _batch_of({name: size for name, size in sizes.items() if name not in offsets} or sizes)
+    same = not ragged and all(size == batch for size in sizes.values())
+    shared = Dim("batch") if same else Dim.DYNAMIC
+    others = iter(_TRACED_OTHERS * (1 + len(leaves) // len(_TRACED_OTHERS)))
+    lengths: dict[str, int] = {}
+    for name, leaf in leaves.items():
+        if not leaf.dim():
+            continue
+        if sizes.get(name) == batch:
+            lengths[name] = TRACED_BATCH
+        elif sizes.get(name) == batch + 1:
+            lengths[name] = TRACED_BATCH + 1
+        else:
+            lengths[name] = next(others)
+    resized = {
+        id(leaf): resized_rows(leaf, 0, lengths[name])
+        for name, leaf in leaves.items() if name in lengths
+    }
+    shapes = {
+        name: _map_leaves(value, name, lambda leaf, _: {0: shared} if leaf.dim() else None)
+        for name, value in arguments.items()
+    }
+    return _replace(example, resized), shapes
+
+
+def _batch_of(sizes: Mapping[str, int]) -> int:
+    """The most frequent leading size; the first one of equally frequent ones."""
+    return Counter(sizes.values()).most_common(1)[0][0] if sizes else 0
+
+
+def named_leaves(arguments: Mapping[str, Any]) -> list[tuple[str, torch.Tensor]]:
+    """The tensors among the arguments by parameter name and path."""
+    found: list[tuple[str, torch.Tensor]] = []
+
+    def note(leaf: torch.Tensor, name: str) -> None:
+        found.append((name, leaf))
+
+    for name, value in arguments.items():
+        _map_leaves(value, name, note)
+    return found
+
+
+def _map_leaves(value: Any, path: str, function: Callable[[torch.Tensor, str], Any]) -> Any:
+    """The same nesting with each tensor replaced by `function(tensor, path)`, all else by None."""
+    if isinstance(value, torch.Tensor):
+        return function(value, path)
+    if isinstance(value, dict):
+        items = cast("dict[Any, Any]", value)
+        return {key: _map_leaves(item, f"{path}.{key}", function) for key, item in items.items()}
+    if isinstance(value, list | tuple):
+        sequence = cast("tuple[Any, ...]", value)
+        fields = getattr(sequence, "_fields", None)
+        mapped = [
+            _map_leaves(item, f"{path}.{fields[i]}" if fields else f"{path}[{i}]", function)
+            for i, item in enumerate(sequence)
+        ]
+        if fields:
+            return cast("Any", type(sequence))(*mapped)
+        return mapped if isinstance(value, list) else tuple(mapped)
+    if pytree.is_namedtuple_class(type(value)) or type(value) in pytree.SUPPORTED_NODES:
+        leaves, _ = pytree.tree_flatten(value)
+        return [_map_leaves(leaf, f"{path}[{i}]", function) for i, leaf in enumerate(leaves)]
+    return None
+
+
+def resized_rows(tensor: torch.Tensor, axis: int, length: int) -> torch.Tensor:
+    """The tensor with `length` positions along an axis: the given ones over and over."""
+    size = tensor.shape[axis]
+    if size == length:
+        return tensor
+    if size == 0:
+        shape = [*tensor.shape[:axis], length, *tensor.shape[axis + 1:]]
+        return torch.zeros(shape, dtype=tensor.dtype)
+    index = torch.arange(length) % size
+    return tensor.detach().index_select(axis, index)
+
+
+def _replace(example: Example, tensors: Mapping[int, torch.Tensor]) -> Example:
+    """The example with its tensors replaced, by identity."""
+    leaves, spec = pytree.tree_flatten((example.args, example.kwargs))
+    args, kwargs = pytree.tree_unflatten([tensors.get(id(leaf), leaf) for leaf in leaves], spec)
+    return Example(tuple(args), dict(kwargs))

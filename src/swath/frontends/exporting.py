@@ -1,0 +1,112 @@
+"""Runs torch.export so that the batch stays free."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+from torch._subclasses.fake_tensor import FakeTensor
+from torch.export import ExportedProgram
+
+from swath.errors import UnsupportedModel
+from swath.frontends.examples import Example
+from swath.frontends.unsupported import Unsupported
+
+
+class ExportFailure(Exception):  # noqa: N818 - it carries failures, it isn't shown
+    """torch.export failed in both modes; holds what each said."""
+
+    def __init__(self, non_strict: Exception, strict: Exception) -> None:
+        super().__init__(str(non_strict))
+        self.non_strict, self.strict = non_strict, strict
+
+
+def export(model: nn.Module, example: Example,
+           dynamic_shapes: Any) -> ExportedProgram:
+    """The program of a model, un-decomposed. Non-strict tracing is tried first: it keeps the values
+    of constants that strict tracing makes fakes of. Raises ExportFailure."""
+    with _quiet():
+        try:
+            return _traced(model, example, dynamic_shapes, strict=False)
+        except Exception as failure:  # torch.export raises whatever the model or a fake kernel does
+            non_strict = failure
+        try:
+            return _traced(model, example, dynamic_shapes, strict=True)
+        except Exception as failure:
+            raise ExportFailure(non_strict, failure) from failure
+
+
+def _traced(model: nn.Module, example: Example, dynamic_shapes: Any,
+            strict: bool) -> ExportedProgram:
+    program = torch.export.export(
+        model, example.args, example.kwargs, dynamic_shapes=dynamic_shapes, strict=strict
+    )
+    fakes = fake_constants(program)
+    if fakes:
+        raise RuntimeError(f"tracing lost the values of constants: {', '.join(fakes)}")
+    return program
+
+
+def fake_constants(program: ExportedProgram) -> list[str]:
+    """Names of constants that hold no values."""
+    stored: Mapping[str, Any] = {**program.constants, **program.state_dict}
+    return [name for name, value in stored.items() if isinstance(value, FakeTensor)]
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Tracing without PyTorch's fused transformer kernels and without its warnings."""
+    fast_path = torch.backends.mha.get_fastpath_enabled()
+    torch.backends.mha.set_fastpath_enabled(False)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        torch.backends.mha.set_fastpath_enabled(fast_path)
+
+
+def load(path: str | os.PathLike[str]) -> ExportedProgram:
+    """A program saved by torch.export.save. Raises Unsupported if it can't be read."""
+    if not Path(path).is_file():
+        raise Unsupported(
+            "SW022", f"there is no file {os.fspath(path)!r}", "a saved program is a .pt2 file",
+            "check the path",
+        )
+    try:
+        with _quiet():
+            return torch.export.load(path)
+    except Exception as error:
+        raise Unsupported(
+            "SW022",
+            f"{os.fspath(path)!r} can't be read as an exported program",
+            _first_line(error),
+            "write the file with torch.export.save and the same version of torch",
+        ) from error
+
+
+def check_eval_mode(model: nn.Module) -> None:
+    """Raises UnsupportedModel if a submodule is in training mode."""
+    training = [name or "the model itself" for name, module in model.named_modules() if module.training]
+    if not training:
+        return
+    shown = ", ".join(training[:5]) + (f" and {len(training) - 5} more" if len(training) > 5 else "")
+    raise UnsupportedModel([
+        Unsupported(
+            "SW001",
+            f"the model is in training mode: {shown}",
+            "dropout and batch normalisation compute something else in training mode",
+            "call model.eval() before compiling",
+        ).at_model()
+    ])
+
+
+def _first_line(error: BaseException) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__

@@ -1,0 +1,91 @@
+"""Why ops that have no rule are refused, and what to do instead."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from swath.frontends.unsupported import Unsupported
+
+_RANDOM = (
+    "SW011",
+    "draws random numbers",
+    "the same input must always give the same score",
+    "draw the numbers outside of the model and pass them as an input, or use the expected value",
+)
+_DATA_SIZE = (
+    "SW010",
+    "has an output size that depends on the data",
+    "output sizes must follow from input sizes",
+    "pad to a bound and mask (torch.where(mask, x, 0)), or move this step into feature preparation",
+)
+_HOST = (
+    "SW006",
+    "turns a tensor into a Python number",
+    "the number is known only when the model runs, so the program can't follow from it",
+    "keep the tensor: index, compare and select with torch operations (torch.where, gather)",
+)
+_TRAINING = (
+    "SW012",
+    "only serves training",
+    "a compiled program only scores",
+    "return the scores alone in eval mode; compute losses and gradients outside of forward",
+)
+_STATE = (
+    "SW017",
+    "changes the state of the model",
+    "a compiled program has no state: calls may run at the same time, in any order",
+    "keep such state outside of the model and pass it as an input",
+)
+
+_GROUPS: Mapping[tuple[str, str, str, str], tuple[str, ...]] = {
+    _RANDOM: (
+        "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like",
+        "bernoulli", "multinomial", "normal", "uniform", "exponential", "random", "poisson",
+        "native_dropout", "rrelu", "rrelu_with_noise", "geometric", "cauchy", "log_normal",
+        "gumbel_softmax", "binomial", "bernoulli_", "normal_", "uniform_", "exponential_",
+        "random_", "geometric_", "cauchy_", "log_normal_", "dropout", "dropout_",
+        "alpha_dropout", "feature_dropout", "normal_functional",
+    ),
+    _DATA_SIZE: (
+        "nonzero", "nonzero_numpy", "unique_dim", "_unique", "_unique2", "unique_consecutive",
+        "unique_dim_consecutive", "masked_select", "argwhere", "bincount", "histc",
+        "repeat_interleave",
+    ),
+    _HOST: ("item", "_local_scalar_dense", "is_nonzero", "equal", "allclose"),
+    _TRAINING: (
+        "cross_entropy_loss", "nll_loss", "nll_loss_nd", "binary_cross_entropy",
+        "binary_cross_entropy_with_logits", "kl_div", "smooth_l1_loss", "huber_loss",
+        "cosine_embedding_loss", "margin_ranking_loss", "triplet_margin_loss", "ctc_loss",
+        "embedding_renorm_", "hinge_embedding_loss", "soft_margin_loss", "poisson_nll_loss",
+    ),
+}  # fmt: skip
+
+
+def missing_rule(key: str) -> Unsupported:
+    """The refusal of an op that has no rule."""
+    name = key.split(".")[1] if key.startswith("aten.") else key
+    for (id, what, why, fix), names in _GROUPS.items():
+        if name in names:
+            return Unsupported(id, f"`{key}` {what}", why, fix)
+    return Unsupported(
+        "SW004",
+        f"`{key}` is not supported",
+        "Swath compiles a closed set of operations and has no rule for this one",
+        "write this step with supported operations, or move it out of the model",
+    )
+
+
+def state_changed(what: str) -> Unsupported:
+    """A parameter or buffer is written."""
+    id, text, why, fix = _STATE
+    return Unsupported(id, f"`{what}` {text}", why, fix)
+
+
+def no_half_arithmetic(key: str, dtype: str) -> Unsupported:
+    """Arithmetic in half precision."""
+    return Unsupported(
+        "SW014",
+        f"`{key}` computes in {dtype.removeprefix('torch.')}",
+        "half precision is only supported for stored tables that are widened before they are used",
+        "call model.float() before compiling, and remove autocast and .half() from forward",
+    )
