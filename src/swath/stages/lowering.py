@@ -46,7 +46,7 @@ from swath.stages import lower_product as product
 from swath.stages import lower_reduce as reduce
 from swath.stages.destinations import plan_destinations
 from swath.stages.lower_convolution import lower_convolution, lower_pool
-from swath.stages.state import Deferred, State, describe
+from swath.stages.state import Deferred, State, describe, output_buffer
 from swath.stages.uses import effective_uses
 from swath.tile.views import Buffer, BufferKind, View, whole
 
@@ -123,10 +123,7 @@ def _finish_output(state: State, index: int, value: Value) -> None:
     if isinstance(lowered, View) and lowered.buffer.kind is BufferKind.OUTPUT:
         if lowered.buffer.index == index and lowered.contiguous:
             return
-    elements = value.type.elements
-    buffer = Buffer(f"output_{index}", BufferKind.OUTPUT, value.type.dtype, elements, elements,
-                    index)
-    target = whole(buffer, value.type.static_shape)
+    target = whole(output_buffer(index, value), value.type.static_shape)
     if isinstance(lowered, Deferred) and lowered.shape != target.shape:
         lowered = state.view(value)
     state.store(lowered, target, f"output {describe(value)}")

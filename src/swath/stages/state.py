@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from swath.graph.ir import Graph, Value
-from swath.graph.types import DType
+from swath.graph.types import DType, Space
 from swath.stages.destinations import OutputSlot, Part, Place
 from swath.stages.weights import Weights
 from swath.tile.expressions import (
@@ -98,10 +98,7 @@ class State:
         place = self.places.get(value)
         shape = value.type.static_shape
         if isinstance(place, OutputSlot):
-            elements = value.type.elements
-            buffer = Buffer(f"output_{place.index}", BufferKind.OUTPUT, value.type.dtype,
-                            elements, elements, place.index)
-            return self._once_each(whole(buffer, shape))
+            return self._once_each(whole(output_buffer(place.index, value), shape))
         if isinstance(place, Part):
             part = self.destination(place.whole).slice(place.axis, place.start, place.stop)
             return part.reshape(shape)
@@ -187,6 +184,13 @@ class State:
             if isinstance(lowered.expression, Load | Scalar):
                 return
             self.view(value)
+
+
+def output_buffer(index: int, value: Value) -> Buffer:
+    """The buffer of an output; what has no rows is written in one place by every row."""
+    elements = value.type.elements
+    rows = 0 if value.type.space is Space.ONCE else elements
+    return Buffer(f"output_{index}", BufferKind.OUTPUT, value.type.dtype, elements, rows, index)
 
 
 def describe(value: Value) -> str:

@@ -14,7 +14,6 @@ from swath.tile.views import Buffer, BufferKind
 
 Array = npt.NDArray[Any]
 
-ALIGNMENT = 64
 PANEL = 16  # columns of a packed panel: one AVX-512 register of float32, two of AVX2
 
 
@@ -47,27 +46,6 @@ class Weights:
             self._known[key] = buffer
             self.tables[buffer] = array
         return self._known[key]
-
-    def offsets(self) -> tuple[dict[Buffer, int], int]:
-        """Byte offset of each array in the blob, and the size of the blob.
-
-        64 bytes stay free behind every array, since kernels may read a register past its end.
-        """
-        offsets: dict[Buffer, int] = {}
-        end = 0
-        for buffer, array in self.arrays.items():
-            offsets[buffer] = end
-            end += -(-(array.nbytes + ALIGNMENT) // ALIGNMENT) * ALIGNMENT
-        return offsets, max(end, ALIGNMENT)
-
-    def blob(self) -> bytes:
-        """The weights file."""
-        offsets, size = self.offsets()
-        blob = np.zeros(size, np.uint8)
-        for buffer, array in self.arrays.items():
-            start = offsets[buffer]
-            blob[start : start + array.nbytes] = array.reshape(-1).view(np.uint8)
-        return blob.tobytes()
 
 
 def pack_panels(matrix: Array) -> Array:

@@ -1,0 +1,82 @@
+"""Where the ids of a lookup come from among the inputs, so that errors and policies can name it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from swath.graph.ir import Graph, Node, Value
+from swath.graph.ops import Cast, Concat, Permute, Reshape, Slice, Take
+from swath.graph.types import RaggedSize
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """An input, and the place of an element in its row (None: any of them)."""
+
+    input: Value
+    column: int | None
+
+
+@dataclass(slots=True)
+class Provenance:
+    """Follows elements of values back through ops that only move or convert them."""
+
+    graph: Graph
+    _producers: dict[Value, Node] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._producers = self.graph.producers()
+
+    def source(self, ids: Value, position: int) -> Source | None:
+        """Where element `position` of the last axis of `ids` comes from; None if it is computed.
+
+        The column is told where all ids of that position come from one column.
+        """
+        if any(isinstance(dim, RaggedSize) for dim in ids.type.shape):
+            return Source(ids, None) if ids in self.graph.inputs else None
+        shape = ids.type.static_shape
+        cells = np.arange(int(np.prod(shape))).reshape(shape)
+        wanted = cells[..., position].reshape(-1) if shape and shape[-1] > position else cells
+        return self._follow(ids, wanted.reshape(-1))
+
+    def _follow(self, value: Value, cells: np.ndarray) -> Source | None:
+        while (node := self._producers.get(value)) is not None:
+            step = _step(node, cells)
+            if step is None:
+                return None
+            value, cells = step
+        if value not in self.graph.inputs:
+            return None
+        return Source(value, int(cells[0]) if len(cells) == 1 else None)
+
+
+def _step(node: Node, cells: np.ndarray) -> tuple[Value, np.ndarray] | None:
+    """The input of a moving op and the flat places there of flat places of its output."""
+    source = node.inputs[0]
+    if isinstance(node.op, Cast | Reshape):
+        return source, cells
+    if isinstance(node.op, Concat):
+        return _part(node, cells)
+    places = np.arange(source.type.elements).reshape(source.type.static_shape)
+    if isinstance(node.op, Slice | Take | Permute):
+        (moved,) = node.op.reference((places,))
+        return source, moved.reshape(-1)[cells]
+    return None
+
+
+def _part(node: Node, cells: np.ndarray) -> tuple[Value, np.ndarray] | None:
+    """The one part of a concatenation that all cells lie in."""
+    assert isinstance(node.op, Concat)
+    sizes = [value.type.elements for value in node.inputs]
+    starts = np.cumsum([0, *sizes])
+    parts = [
+        np.arange(start, start + size).reshape(value.type.static_shape)
+        for start, size, value in zip(starts, sizes, node.inputs, strict=False)
+    ]
+    found = np.concatenate(parts, axis=node.op.axis).reshape(-1)[cells]
+    index = int(np.searchsorted(starts, found[0], side="right")) - 1
+    if np.any((found < starts[index]) | (found >= starts[index + 1])):
+        return None
+    return node.inputs[index], found - starts[index]
