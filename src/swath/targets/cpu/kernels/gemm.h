@@ -101,90 +101,182 @@ constexpr int TILE_ROWS = 12;
 #else
 constexpr int TILE_ROWS = 6;
 #endif
-constexpr int TILE_PANELS = 8;
 
 struct TileCall {
-  Left a;          // data at the tile's first row
-  Right b;         // data at the tile's first column
-  Start start;     // data at the tile's first element, or null
+  const float* left;     // at the first row
+  long left_row, left_k; // strides, in bytes: GCC would compile every loop twice, for an element stride of 1 and the rest
+  const float* right;    // at the first column
+  long right_panel, right_k;
+  const float* start;    // at the first element, or null
+  long start_row;
+  float* out;            // at the first element
+  long out_row;
   long depth;
-  long columns;    // columns of the tile that exist
-  float* out;      // [rows][panels * 16]
+  long columns;          // columns from the first on; fewer than the tile is wide at the right edge
+  float floor;           // sums below it are raised to it: 0 is relu, -infinity nothing at all
 };
 
-template <int ROWS, int PANELS, bool MASKED>
-__attribute__((noinline)) void tile(const TileCall& call) {
-  constexpr int ACROSS = PANELS * VECTORS;
-  mask valid[ACROSS];
-  SWATH_UNROLL for (int v = 0; v < ACROSS; ++v) {
-    long count = call.columns - v * LANES;
-    valid[v] = first_lanes(count < 0 ? 0 : count < LANES ? count : LANES);
-  }
-
-  f32v sum[ROWS][ACROSS];
-  SWATH_UNROLL for (int r = 0; r < ROWS; ++r)
-    SWATH_UNROLL for (int v = 0; v < ACROSS; ++v) sum[r][v] = zero();
-  if (call.start.data) {
-    SWATH_UNROLL for (int r = 0; r < ROWS; ++r)
-      SWATH_UNROLL for (int v = 0; v < ACROSS; ++v)
-        sum[r][v] = isa::load_masked(call.start.data + r * call.start.row_stride + v * LANES, valid[v]);
-  }
-
-  const float* left = call.a.data;
-  const float* right = call.b.data;
-  const long row_stride = call.a.row_stride, k_stride = call.a.k_stride;
-  const long panel_stride = call.b.panel_stride, right_stride = call.b.k_stride;
-  for (long k = 0; k < call.depth; ++k) {
-    f32v x[ACROSS];
-    SWATH_UNROLL for (int v = 0; v < ACROSS; ++v) {
-      const float* p = right + v / VECTORS * panel_stride + v % VECTORS * LANES;
-      x[v] = MASKED ? isa::load_masked(p, valid[v]) : load(p);
-    }
-    SWATH_UNROLL for (int r = 0; r < ROWS; ++r) {
-      f32v w = broadcast(left[r * row_stride]);
-      SWATH_UNROLL for (int v = 0; v < ACROSS; ++v) sum[r][v] = fma(w, x[v], sum[r][v]);
-    }
-    left += k_stride;
-    right += right_stride;
-  }
-
-  SWATH_UNROLL for (int r = 0; r < ROWS; ++r)
-    SWATH_UNROLL for (int v = 0; v < ACROSS; ++v) store(call.out + (r * ACROSS + v) * LANES, sum[r][v]);
+template <class T>
+SWATH_INLINE T* bytes_on(T* p, long bytes) {
+  return reinterpret_cast<T*>(reinterpret_cast<unsigned long>(p) + static_cast<unsigned long>(bytes));
+}
+// The same pointer, of which the compiler no longer knows how it was made: it keeps it in a register, and does not make
+// one register each of pointer + 1 stride, + 2 strides, ... and spill them all.
+template <class T>
+SWATH_INLINE T* hidden(T* p) {
+  __asm__("" : "+r"(p));
+  return p;
 }
 
-// How many panels a tile of so many rows spans.
-SWATH_INLINE int widest(long rows) {
-  if (LANES == 16) return rows > 6 ? 2 : rows > 3 ? 4 : 8;
+template <bool EDGE>
+SWATH_INLINE f32v part(const float* p, mask valid) {
+  return EDGE ? isa::load_masked(p, valid) : load(p);
+}
+
+// `count` tiles below each other, each ROWS rows by PANELS panels, all its sums in registers. EDGE: tiles that reach over
+// the last column, past which nothing may be read or written.
+template <int ROWS, int PANELS, bool EDGE>
+__attribute__((noinline)) void tiles(long count, const TileCall& call) {
+  constexpr int ACROSS = PANELS * VECTORS;
+  constexpr int GROUPS = (ROWS + 3) / 4;  // of rows that share a pointer: 0 to 3 strides on, an address costs nothing
+  mask valid[ACROSS];
+  SWATH_UNROLL for (int v = 0; v < ACROSS; ++v) {
+    const long lanes = call.columns - v * LANES;
+    valid[v] = first_lanes(lanes < 0 ? 0 : lanes < LANES ? lanes : LANES);
+  }
+  const long left_row = call.left_row, left_k = call.left_k;
+  const long right_panel = call.right_panel, right_k = call.right_k;
+  const float* next_left = call.left;
+  const float* start = call.start;
+  float* out = call.out;
+
+  for (; count > 0; --count) {
+    f32v sum[ROWS][ACROSS];
+    SWATH_UNROLL for (int r = 0; r < ROWS; ++r)
+      SWATH_UNROLL for (int v = 0; v < ACROSS; ++v) sum[r][v] = zero();
+    if (start) {
+      SWATH_UNROLL for (int r = 0; r < ROWS; ++r, start = hidden(bytes_on(start, call.start_row)))
+        SWATH_UNROLL for (int v = 0; v < ACROSS; ++v) sum[r][v] = part<EDGE>(start + v * LANES, valid[v]);
+    }
+
+    const float* left[GROUPS];
+    SWATH_UNROLL for (int g = 0; g < GROUPS; ++g) left[g] = hidden(bytes_on(next_left, g * 4 * left_row));
+    next_left = bytes_on(next_left, ROWS * left_row);
+    const float* right = call.right;
+    for (long k = 0; k < call.depth;) {
+      // All rows reach a new cache line in the same step. The lines of the next tile are asked for here, one tile ahead:
+      // otherwise every 16th step waits for L2. Not where rows are apart by a multiple of 2 KB: the lines of two tiles
+      // would not fit the few sets of L1 that they all fall into.
+      if (left_row % 2048) {
+        const float* ahead = bytes_on(left[0], ROWS * left_row);
+        for (int r = 0; r < ROWS; ++r, ahead = bytes_on(ahead, left_row)) __builtin_prefetch(ahead);
+      }
+      for (const long end = k + 16 < call.depth ? k + 16 : call.depth; k < end; ++k) {
+        // Whichever operand has fewer vectors waits in registers for the other.
+        if constexpr (ROWS <= ACROSS) {
+          f32v w[ROWS];
+          SWATH_UNROLL for (int r = 0; r < ROWS; ++r) w[r] = broadcast(*bytes_on(left[r / 4], r % 4 * left_row));
+          SWATH_UNROLL for (int v = 0; v < ACROSS; ++v) {
+            const f32v x = part<EDGE>(bytes_on(right, v / VECTORS * right_panel) + v % VECTORS * LANES, valid[v]);
+            SWATH_UNROLL for (int r = 0; r < ROWS; ++r) sum[r][v] = fma(w[r], x, sum[r][v]);
+          }
+        } else {
+          f32v x[ACROSS];
+          SWATH_UNROLL for (int v = 0; v < ACROSS; ++v)
+            x[v] = part<EDGE>(bytes_on(right, v / VECTORS * right_panel) + v % VECTORS * LANES, valid[v]);
+          SWATH_UNROLL for (int r = 0; r < ROWS; ++r) {
+            const f32v w = broadcast(*bytes_on(left[r / 4], r % 4 * left_row));
+            SWATH_UNROLL for (int v = 0; v < ACROSS; ++v) sum[r][v] = fma(w, x[v], sum[r][v]);
+          }
+        }
+        SWATH_UNROLL for (int g = 0; g < GROUPS; ++g) left[g] = bytes_on(left[g], left_k);
+        right = bytes_on(right, right_k);
+      }
+    }
+
+    const f32v floor = broadcast(call.floor);
+    SWATH_UNROLL for (int r = 0; r < ROWS; ++r, out = hidden(bytes_on(out, call.out_row)))
+      SWATH_UNROLL for (int v = 0; v < ACROSS; ++v) {
+        const f32v y = isa::max_or_second(floor, sum[r][v]);
+        if (EDGE) isa::store_masked(out + v * LANES, y, valid[v]);
+        else store(out + v * LANES, y);
+      }
+  }
+}
+
+// How many panels a tile of so many rows spans: enough independent sums to hide the latency of fma (4 cycles, 2 a cycle on
+// v3), no more than there are registers for.
+SWATH_INLINE long panels_across(long rows) {
+  if (LANES == 16) return rows > 6 ? 2 : 4;
   return rows > 3 ? 1 : rows > 1 ? 2 : 4;
 }
 
 template <int ROWS>
-SWATH_INLINE void tile_of_rows(int panels, bool masked, const TileCall& call) {
-  if (masked) return tile<ROWS, 1, true>(call);
-  if (panels == 1) return tile<ROWS, 1, false>(call);
-  if constexpr (LANES == 16 || ROWS <= 3) if (panels == 2) return tile<ROWS, 2, false>(call);
-  if constexpr (LANES == 16 ? ROWS <= 6 : ROWS <= 1) if (panels == 4) return tile<ROWS, 4, false>(call);
-  if constexpr (LANES == 16 && ROWS <= 3) return tile<ROWS, 8, false>(call);
+SWATH_INLINE void tiles_of_rows(long panels, long count, const TileCall& call) {
+  if (panels == 1 && call.columns < PANEL) return tiles<ROWS, 1, true>(count, call);
+  if (panels == 1) return tiles<ROWS, 1, false>(count, call);
+  if constexpr (LANES == 16 || ROWS <= 3) if (panels == 2) return tiles<ROWS, 2, false>(count, call);
+  if constexpr (LANES == 16 ? ROWS <= 6 : ROWS <= 1) if (panels == 4) return tiles<ROWS, 4, false>(count, call);
 }
 
-static inline __attribute__((noinline)) void any_tile(int rows, int panels, bool masked, const TileCall& call) {
+static inline __attribute__((noinline)) void any_tiles(long rows, long panels, long count, const TileCall& call) {
   switch (rows) {
-    case 1: return tile_of_rows<1>(panels, masked, call);
-    case 2: return tile_of_rows<2>(panels, masked, call);
-    case 3: return tile_of_rows<3>(panels, masked, call);
-    case 4: return tile_of_rows<4>(panels, masked, call);
-    case 5: return tile_of_rows<5>(panels, masked, call);
-    case 6: return tile_of_rows<6>(panels, masked, call);
+    case 1: return tiles_of_rows<1>(panels, count, call);
+    case 2: return tiles_of_rows<2>(panels, count, call);
+    case 3: return tiles_of_rows<3>(panels, count, call);
+    case 4: return tiles_of_rows<4>(panels, count, call);
+    case 5: return tiles_of_rows<5>(panels, count, call);
+    case 6: return tiles_of_rows<6>(panels, count, call);
 #if defined(__AVX512F__)
-    case 7: return tile_of_rows<7>(panels, masked, call);
-    case 8: return tile_of_rows<8>(panels, masked, call);
-    case 9: return tile_of_rows<9>(panels, masked, call);
-    case 10: return tile_of_rows<10>(panels, masked, call);
-    case 11: return tile_of_rows<11>(panels, masked, call);
-    case 12: return tile_of_rows<12>(panels, masked, call);
+    case 7: return tiles_of_rows<7>(panels, count, call);
+    case 8: return tiles_of_rows<8>(panels, count, call);
+    case 9: return tiles_of_rows<9>(panels, count, call);
+    case 10: return tiles_of_rows<10>(panels, count, call);
+    case 11: return tiles_of_rows<11>(panels, count, call);
+    case 12: return tiles_of_rows<12>(panels, count, call);
 #endif
   }
 }
+
+// Tiles of `height` rows from row m, column n on, straight into memory.
+struct Direct {
+  float* out;
+  long row_stride;
+  float floor;
+  SWATH_INLINE_MEMBER void operator()(long height, long panels, long count, TileCall& call, long m, long n) const {
+    call.out = out + m * row_stride + n;
+    call.out_row = row_stride * 4;
+    call.floor = floor;
+    any_tiles(height, panels, count, call);
+  }
+};
+
+// The same through a buffer of one tile, from which the sink takes the sums.
+template <class Sink>
+struct Buffered {
+  const Sink& sink;
+  SWATH_INLINE_MEMBER void operator()(long height, long panels, long count, TileCall& call, long m, long n) const {
+    alignas(64) float sums[24 * PANEL];  // the largest tile: 12 rows x 2 panels
+    const long width = panels * PANEL, ready = call.columns < width ? call.columns : width;
+    call.out = sums;
+    call.out_row = width * 4;
+    call.floor = -__builtin_inff();
+    for (; count > 0; --count) {
+      any_tiles(height, panels, 1, call);
+      for (long r = 0; r < height; ++r)
+        for (long c = 0; c < ready; c += LANES)
+          sink(load(sums + r * width + c), m + r, n + c, ready - c < LANES ? ready - c : LANES);
+      m += height;
+      call.left = bytes_on(call.left, height * call.left_row);
+      if (call.start) call.start = bytes_on(call.start, height * call.start_row);
+    }
+  }
+};
+
+template <class Sink>
+SWATH_INLINE Buffered<Sink> writer(const Sink& sink) { return {sink}; }
+SWATH_INLINE Direct writer(const RowsThrough<Same>& sink) { return {sink.data, sink.row_stride, -__builtin_inff()}; }
+SWATH_INLINE Direct writer(const RowsThrough<Relu>& sink) { return {sink.data, sink.row_stride, 0.0f}; }
 
 }  // namespace detail
 
@@ -192,28 +284,34 @@ static inline __attribute__((noinline)) void any_tile(int rows, int panels, bool
 
 template <class Sink>
 void product(long rows, long columns, long depth, Left a, Right b, Start start, const Sink& sink) {
-  using namespace detail;
-  alignas(64) float out[TILE_ROWS * 2 * PANEL > 3 * 8 * PANEL ? TILE_ROWS * 2 * PANEL : 3 * 8 * PANEL];
-  // Tiles of equal height, give or take a row: 13 rows are 7 + 6, not 12 + 1.
-  const long tiles = (rows + TILE_ROWS - 1) / TILE_ROWS;
-  long across = 0;
-  for (long n = 0; n < columns; n += across * PANEL) {
-    const long whole = b.padded ? (columns - n + PANEL - 1) / PANEL : (columns - n) / PANEL;
-    long height = 0;
-    across = tiles ? widest((rows + tiles - 1) / tiles) : 1;
-    while (across > 1 && across > whole) across /= 2;
-    for (long m = 0, t = 0; t < tiles; ++t, m += height) {
-      height = (rows - m) / (tiles - t);
-      const float* from = start.data ? start.data + m * start.row_stride + n : nullptr;
-      any_tile(static_cast<int>(height), static_cast<int>(across), whole == 0,
-               {{a.data + m * a.row_stride, a.row_stride, a.k_stride},
-                {b.data + n / PANEL * b.panel_stride, b.k_stride, b.panel_stride, b.padded},
-                {from, start.row_stride}, depth, columns - n, out});
-      const long ready = columns - n < across * PANEL ? columns - n : across * PANEL;
-      for (long r = 0; r < height; ++r)
-        for (long c = 0; c < ready; c += LANES)
-          sink(load(out + r * across * PANEL + c), m + r, n + c, ready - c < LANES ? ready - c : LANES);
-    }
+  const auto write = detail::writer(sink);
+  // Tiles of equal height, give or take a row: 13 rows are 7 + 6, not 12 + 1. The taller ones come first.
+  const long count = (rows + detail::TILE_ROWS - 1) / detail::TILE_ROWS;
+  const long height = count > 1 ? rows / count : rows;
+  const long taller = rows - height * count;
+  const long split = taller * (height + 1);
+  detail::TileCall call;
+  call.left_row = a.row_stride * 4;
+  call.left_k = a.k_stride * 4;
+  call.right_panel = b.panel_stride * 4;
+  call.right_k = b.k_stride * 4;
+  call.start_row = start.row_stride * 4;
+  call.depth = depth;
+  // The weights are the outer loop: a group of panels stays close while all rows of the swath go over it.
+  for (long n = 0; n < columns;) {
+    const long whole = (columns - n) / PANEL;
+    long panels = detail::panels_across(height + (taller > 0));
+    while (panels > 1 && panels > whole) panels /= 2;
+    call.right = b.data + n / PANEL * b.panel_stride;
+    call.columns = columns - n;
+    auto run = [&](long tile_height, long tile_count, long m) {
+      call.left = a.data + m * a.row_stride;
+      call.start = start.data ? start.data + m * start.row_stride + n : nullptr;
+      write(tile_height, panels, tile_count, call, m, n);
+    };
+    if (taller > 0) run(height + 1, taller, 0);
+    if (height > 0) run(height, count - taller, split);
+    n += panels * PANEL;
   }
 }
 
