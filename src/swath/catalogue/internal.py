@@ -6,7 +6,7 @@ from swath.errors import Entry
 
 ENTRIES: tuple[Entry, ...] = (
     Entry(
-        "SW903",
+        "SW920",
         "the shape rule and the row rule of an op disagree",
         """
 Debatching checks each type against what the row rule of its op claims. A disagreement is a defect

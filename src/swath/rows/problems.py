@@ -65,7 +65,7 @@ def layout_defect(node: Node, value: Value, what: str) -> InternalError:
     """The shape rule and the row rule of an op disagree."""
     return InternalError(
         Problem(
-            "SW903",
+            "SW920",
             f"the result {value!r} of `{node.op.name}` {what}",
             "the shape rule and the row rule of an op must agree",
             f"op developer: correct `infer` or `row` of {node.op}",
