@@ -61,8 +61,8 @@ class TextError(SwathError):
 def parse_graph(text: str, constants: ConstantSource | None = None) -> Graph:
     """The graph of a text.
 
-    `constants` gives the arrays of the constants: a mapping by name, or a function of the value.
-    A constant that it leaves out takes the value in the text. Raises TextError.
+    `constants` gives the arrays of the constants without a value in the text: a mapping by name,
+    or a function of the value. Raises TextError.
     """
     parser = _Parser({} if constants is None else constants)
     for number, line in enumerate(text.splitlines(), 1):
@@ -172,9 +172,7 @@ class _Parser:
     def constant(self, line: _Line) -> None:
         token, type_ = self.typed_name(line)
         value = self.define(line, token, type_)
-        literal = _literal(line, value) if line.accept("=") else None
-        array = self.array(value)
-        array = literal if array is None else array
+        array = _literal(line, value) if line.accept("=") else self.array(value)
         if array is None:
             raise line.error(token, f"constant {token.text} has neither a value nor an array")
         if not all(isinstance(dim, int) for dim in value.type.shape):

@@ -1,0 +1,1 @@
+"""Rewrites of graphs in row form; pipeline.py has their order."""
