@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,14 +14,19 @@ from numpy.typing import NDArray
 import swath.runtime
 from swath.artifact import Contents, Library, Table, WeightsBuilder
 from swath.artifact.manifest import (
+    Constant,
     ConstantSource,
+    DictNode,
+    InputSource,
     InputSpec,
     Leaf,
+    ListNode,
     LookupSpec,
     OutputSpec,
     Parameter,
     RowsSource,
     Tree,
+    TupleNode,
 )
 
 ABI_FOLDER = Path(swath.runtime.__file__).parent / "abi"
@@ -63,6 +68,10 @@ class Model:
     weights: NDArray[Any] = field(default_factory=lambda: np.arange(4, dtype=np.float32))
     thread_min_rows: int = 64
     rows_per_swath: int = 16
+
+
+Write = Callable[[Model], Path]
+"""The fixture `write`: compiles a model into an artefact."""
 
 
 def contents(model: Model, folder: Path, **library: int) -> Contents:
@@ -214,4 +223,42 @@ def axes_model() -> Model:
                 source=ConstantSource(offset=0),
             ),
         ],
+    )
+
+
+def nested_model() -> Model:
+    """forward(pair=(a, [b]), features={"c", "d"}, *, scale=2.0) -> {"sum": a+b+c+d, "same": a, "fixed": (2.0,)}.
+
+    `d` is for all rows; the others have shape [B].
+    """
+    body = """
+    float sum = ((const float*)call->inputs[3])[0];
+    for (int i = 0; i < 3; ++i) {
+      sum += *(const float*)((const char*)call->inputs[i] + row * call->input_row_bytes[i]);
+    }
+    ((float*)call->outputs[0])[row] = sum;
+    """
+    rows = [InputSpec(name=name, dtype="float32", row_shape=(1,)) for name in "abc"]
+    once = InputSpec(name="d", dtype="float32", row_shape=(1,), batch_axis=None, kind="once")
+    pair = TupleNode(items=(Leaf(0), ListNode(items=(Leaf(1),))))
+    return Model(
+        body=body,
+        inputs=[*rows, once],
+        outputs=[
+            OutputSpec(name="sum", dtype="float32", row_shape=(1,), source=RowsSource(buffer=0)),
+            OutputSpec(name="same", dtype="float32", row_shape=(1,), source=InputSource(index=0)),
+        ],
+        parameters=[
+            Parameter(name="pair", structure=pair),
+            Parameter(
+                name="features", structure=DictNode(keys=("c", "d"), items=(Leaf(2), Leaf(3)))
+            ),
+            Parameter(
+                name="scale", structure=Constant(value=2.0), keyword_only=True, required=False
+            ),
+        ],
+        result=DictNode(
+            keys=("sum", "same", "fixed"),
+            items=(Leaf(0), Leaf(1), TupleNode(items=(Constant(value=2.0),))),
+        ),
     )

@@ -105,9 +105,9 @@ bool Call::use_output(size_t output, PyObject* array) {
   if (is_numpy(array)) {
     view_numpy(array, view);
   } else {
-    const dlpack::ExchangeApi* api = program_.types->find(Py_TYPE(array));
+    const dlpack::ExchangeApi* api = program_.types->find(Py_TYPE(array)).api;
     if (api == nullptr) return refuse("output_not_an_array", index, array);
-    if (view_exchanged(array, *api, view) != Borrow::kDone) return false;
+    if (!view_exchanged(array, *api, view)) return false;
   }
   int64_t shape[kMaxRank];
   int rank = output_shape(layout, shape);

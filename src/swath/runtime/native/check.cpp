@@ -41,12 +41,15 @@ bool Call::borrow(size_t input) {
     view_numpy(object, view);
     return true;
   }
-  const dlpack::ExchangeApi* api = program_.types->find(Py_TYPE(object));
-  if (api == nullptr) return adapt(input);
-  if (view_exchanged(object, *api, view) == Borrow::kDone) {
-    if (api_ == nullptr) api_ = api;
+  const ExchangeTypes::Known type = program_.types->find(Py_TYPE(object));
+  if (type.api == nullptr) return adapt(input);
+  int unreadable = view_exchanged(object, *type.api, view) ? 0 : -1;
+  if (unreadable == 0 && type.negates_lazily && is_floating(view.dtype)) unreadable = program_.types->is_negated(object);
+  if (unreadable == 0) {
+    if (api_ == nullptr) api_ = type.api;
     return true;
   }
+  if (unreadable > 0) return refuse("not_readable", static_cast<Py_ssize_t>(input), object);
   if (!PyErr_ExceptionMatches(PyExc_Exception)) return false;
   PyErr_Clear();
   return refuse("not_readable", static_cast<Py_ssize_t>(input), object);

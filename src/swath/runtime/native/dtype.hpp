@@ -26,10 +26,6 @@ inline int64_t item_size(DType dtype) {
   return sizes[static_cast<int>(dtype)];
 }
 
-inline const char* dtype_name(DType dtype) {
-  constexpr const char* names[kDTypeCount] = {"bool",  "uint8",   "int8",     "int16",   "int32",
-                                              "int64", "float16", "bfloat16", "float32", "float64"};
-  return dtype == DType::kUnknown ? "another dtype" : names[static_cast<int>(dtype)];
-}
+inline bool is_floating(DType dtype) { return dtype >= DType::kFloat16; }
 
 }  // namespace swath

@@ -104,9 +104,9 @@ void view_numpy(PyObject* object, View& view) {
   view.writable = PyArray_ISWRITEABLE(array);
 }
 
-Borrow view_exchanged(PyObject* object, const dlpack::ExchangeApi& api, View& view) {
+bool view_exchanged(PyObject* object, const dlpack::ExchangeApi& api, View& view) {
   dlpack::Tensor tensor;
-  if (api.borrow(object, &tensor) != 0) return Borrow::kError;
+  if (api.borrow(object, &tensor) != 0) return false;
   view.data = static_cast<char*>(tensor.data) + tensor.byte_offset;
   view.dtype = from_dlpack(tensor.dtype);
   view.rank = tensor.ndim;
@@ -115,13 +115,13 @@ Borrow view_exchanged(PyObject* object, const dlpack::ExchangeApi& api, View& vi
   view.stride_unit = view.dtype == DType::kUnknown ? 1 : item_size(view.dtype);
   view.on_cpu = tensor.device.type == dlpack::kDeviceCpu || tensor.device.type == dlpack::kDeviceCudaHost;
   view.writable = true;
-  return Borrow::kDone;
+  return true;
 }
 
-const dlpack::ExchangeApi* ExchangeTypes::find(PyTypeObject* type) {
+const ExchangeTypes::Known& ExchangeTypes::find(PyTypeObject* type) {
   auto* key = reinterpret_cast<PyObject*>(type);
   for (const Known& known : known_) {
-    if (known.type == key) return known.api;
+    if (known.type == key) return known;
   }
   PyObject* capsule = PyObject_GetAttrString(key, "__dlpack_c_exchange_api__");
   const dlpack::ExchangeApi* api = nullptr;
@@ -131,11 +131,22 @@ const dlpack::ExchangeApi* ExchangeTypes::find(PyTypeObject* type) {
   }
   PyErr_Clear();
   if (api != nullptr && (api->header.version.major != 1 || api->borrow == nullptr)) api = nullptr;
+  if (is_neg_ == nullptr) is_neg_ = PyUnicode_InternFromString("is_neg");
+  PyErr_Clear();
   Known& slot = known_[next_++ % known_.size()];
   Py_INCREF(key);
   Py_XSETREF(slot.type, key);
   slot.api = api;
-  return api;
+  slot.negates_lazily = is_neg_ != nullptr && PyObject_HasAttr(key, is_neg_);
+  return slot;
+}
+
+int ExchangeTypes::is_negated(PyObject* object) {
+  PyObject* answer = PyObject_CallMethodNoArgs(object, is_neg_);
+  if (answer == nullptr) return -1;
+  int negated = PyObject_IsTrue(answer);
+  Py_DECREF(answer);
+  return negated;
 }
 
 void ExchangeTypes::clear() {
@@ -143,6 +154,7 @@ void ExchangeTypes::clear() {
     known.api = nullptr;
     Py_CLEAR(known.type);
   }
+  Py_CLEAR(is_neg_);
 }
 
 int ExchangeTypes::traverse(visitproc visit, void* arg) {
