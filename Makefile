@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN    := .venv/bin
 STAMP  := .venv/.installed
 
-.PHONY: setup test lint types contract
+.PHONY: setup test lint types contract demo bench agreement
 
 setup: $(STAMP)
 
@@ -25,3 +25,15 @@ types: setup
 
 contract: setup
 	$(BIN)/lint-imports
+
+# Trains DeepFM on MovieLens 100K, compiles it, compares it with eager and benches it.
+demo: setup
+	$(BIN)/python -u -m examples.demo
+
+# Every model of the suite against every peer; writes docs/benchmarks.md. An hour or two.
+bench: setup
+	$(BIN)/python -u -m benchmarks.speed
+
+# Whether every model of the suite agrees with eager; writes docs/agreement.md.
+agreement: setup
+	$(BIN)/python -u -m benchmarks.agreement

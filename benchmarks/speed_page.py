@@ -1,6 +1,7 @@
 """The text of docs/benchmarks.md."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from benchmarks.cost import Limit
 from swath.report.bench_peers import PEERS
@@ -33,57 +34,14 @@ LIMIT_HEADER = [
     "bound",
 ]
 
-METHOD = """\
-# Benchmarks
-
-Written by `python -m benchmarks.speed` (`make bench`); every number, with its spread, is in
-[benchmarks.json](benchmarks.json), and drawn in [benchmarks.svg](benchmarks.svg).
-
-## Method
-
-- **Models.** `benchmarks/models.py`: the feed-forward models of deepctr-torch, DIN, and a DLRM with
-  embedding bags. 26 columns of ids with vocabularies from 1e3 to 1e6, 13 dense columns, weights of
-  the size that training gives. Ids follow Zipf's law. - **A time** is what one call takes, the
-  Python call included, from torch tensors to the peer's own outputs: microseconds, the median over
-  all calls. The spread is the 25th to 75th percentile. - **Inputs.** All peers get the same 16
-  input sets in turn, so that ids change from call to call and lookups miss as they do in
-  production. - **Processes.** Each peer runs in a process of its own (some of them patch torch),
-  with the number of threads fixed. All are built first; then each takes a short turn while the
-  others sleep, round after round, so that a drift of the machine hits all alike. Each turn begins
-  with three calls that don't count; garbage collection is off while calls are timed. - **Outputs**
-  of each peer are compared with eager's on the first input set: a fast wrong answer shows. - **A
-  peer that fails** is shown as failed, with the reason. - **best peer / swath** is the median of
-  the fastest peer over swath's: above 1, swath is faster. - **The limit** of a call is the largest
-  of three times, all of which overlap at best: its operations at the measured float32 peak; the
-  distinct 64-byte lines of the table rows that it looks up, at the measured cost of a random line
-  (from the last cache, if the rows of all input sets fit in it); its weights at the measured
-  bandwidth of the cache that holds them. Operations are counted on eager, an exp or tanh as one, so
-  the limit is optimistic where there are many of these, and can be undercut where a compiler
-  removes work. **Bound** is the largest of the three, or *latency* where a batch of up to 16 takes
-  more than three times the limit: then it's the call and the chain of small layers that count.
-
-How this can mislead: the machine may share its cores with others; a virtual machine hides its
-caches; one core's share of memory bandwidth is less when all cores are at work. Run it on your own.
-
-### The peers
-
-{peers}
-
-### The machine
-
-{machine}
-
-Measured on one core: {gflops:.0f} GFLOP/s in float32; {l1:.0f}, {l2:.0f}, {l3:.0f} and {memory:.0f}
-GB/s from the first, second and last cache and memory; {cached:.1f} ns for a random line of a table
-in the last cache, {row:.1f} ns of one that isn't.
-"""
+METHOD = Path(__file__).with_name("method.md")
 
 
 def page(report: BenchReport, machine: Machine, limits: Limits) -> str:
     """The whole page."""
     peers = [["peer", "settings"], *([peer.title, peer.settings] for peer in PEERS)]
     parts = [
-        METHOD.format(
+        METHOD.read_text().format(
             peers="\n".join(markdown(peers)),
             machine=machine_line(report),
             gflops=machine.float32_gflops,
