@@ -6,6 +6,7 @@ becomes of a value that is replaced is noted in `replaced`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable
 from dataclasses import replace
 
@@ -78,7 +79,7 @@ class Emitter:
         value = self._before_reshape(value)
         if value.type.shape == shape:
             return value
-        return self.add(Reshape(shape), value, name=value.name)
+        return self.add(Reshape(shape), value, name=_base(value.name))
 
     def permute(self, value: Value, axes: tuple[int, ...]) -> Value:
         """`value` with its axes in another order; a reshape if only axes of size 1 move."""
@@ -90,7 +91,7 @@ class Emitter:
         wide = [axis for axis in axes if shape[axis] != 1]
         if wide == sorted(wide):
             return self.reshape(value, tuple(shape[axis] for axis in axes))
-        return self.add(Permute(axes), value, name=value.name)
+        return self.add(Permute(axes), value, name=_base(value.name))
 
     def move_axis(self, value: Value, source: int, target: int) -> Value:
         """`value` with axis `source` at place `target` of the result."""
@@ -105,21 +106,21 @@ class Emitter:
             return value
         run = affine(indices)
         if run is None:
-            return self.add(Take(axis, indices), value, name=value.name)
+            return self.add(Take(axis, indices), value, name=_base(value.name))
         start, step = run
-        return self.add(Slice(axis, start, indices[-1] + 1, step), value, name=value.name)
+        return self.add(Slice(axis, start, indices[-1] + 1, step), value, name=_base(value.name))
 
     def concat(self, parts: tuple[Value, ...], axis: int) -> Value:
         """The parts one behind the other; no node for a single one."""
         if len(parts) == 1:
             return parts[0]
-        return self.add(Concat(axis), *parts, name=parts[0].name)
+        return self.add(Concat(axis), *parts, name=_base(parts[0].name))
 
     def expand(self, value: Value, shape: tuple[int, ...]) -> Value:
         """`value` broadcast to a shape."""
         if value.type.shape == shape:
             return value
-        return self.add(Expand(shape), value, name=value.name)
+        return self.add(Expand(shape), value, name=_base(value.name))
 
     def build(self) -> Graph:
         """The new graph: what its outputs need, ordered so that values die soon."""
@@ -147,6 +148,11 @@ class Emitter:
         self._builder.nodes.append(node)
         for value in node.outputs:
             self._producers[value] = node
+
+
+def _base(name: str) -> str:
+    """The name of a pack for all views of it: `e0_x26` of `e0_x26_1`."""
+    return re.sub(r"(_x\d+)(_\d+)+$", r"\1", name)
 
 
 def affine(indices: tuple[int, ...]) -> tuple[int, int] | None:

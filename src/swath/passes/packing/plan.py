@@ -116,7 +116,7 @@ class _Planner:
         kept: list[Group] = []
         for group in reversed(self.groups):
             alone = sum(map(read_alone, group.nodes))
-            saved = NODE_COST * (len(group.nodes) - 1) - VIEW_COST * alone
+            saved = NODE_COST * (len(group.nodes) - group.recipe.nodes) - VIEW_COST * alone
             if saved + self._joined(group) > group.recipe.copies + self._cost(group):
                 kept.append(group)
             else:

@@ -34,11 +34,15 @@ Build = Callable[[Emitter, tuple[Value, ...]], Value]
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How to make the pack of a group's results; `copies` counts elements that are only moved."""
+    """How to make the pack of a group's results.
+
+    `copies` counts elements that are only moved, `nodes` those made that are not mere views.
+    """
 
     operands: tuple[Operand, ...]
     build: Build
     copies: int = 0
+    nodes: int = 1
 
 
 def operand(values: Sequence[Value]) -> Operand:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 from swath.graph.ir import Graph, Node, Value
-from swath.graph.ops import LookupGroup
+from swath.graph.ops import Embedding, LookupGroup
 from swath.passes.packing.emitter import Emitter
 from swath.passes.packing.recipe import Packed, Recipe, Single, column, pack_name
 
@@ -28,7 +29,7 @@ def embedding(nodes: Sequence[Node], _graph: Graph) -> Recipe:
             emitter.add(LookupGroup(), last, *values[1:], name=name), rank - 1, 0
         )
 
-    return Recipe((Packed(ids), *map(Single, tables)), build, _moved(nodes))
+    return Recipe((Packed(ids), *map(Single, tables)), build, *_moved(nodes))
 
 
 def lookup_group(nodes: Sequence[Node], _graph: Graph) -> Recipe:
@@ -46,10 +47,15 @@ def lookup_group(nodes: Sequence[Node], _graph: Graph) -> Recipe:
         split = emitter.reshape(found, (*lead, count, each, width))
         return emitter.move_axis(split, len(lead), 0)
 
-    return Recipe((Packed(column(nodes, 0)), *map(Single, tables)), build, _moved(nodes))
+    return Recipe((Packed(column(nodes, 0)), *map(Single, tables)), build, *_moved(nodes))
 
 
-def _moved(nodes: Sequence[Node]) -> int:
-    """Elements moved when the members' axis comes to the front of the found rows."""
-    lead = nodes[0].inputs[-1 if len(nodes[0].inputs) == 2 else 0].type
-    return len(nodes) * nodes[0].output.type.elements if lead.elements > 1 else 0
+def _moved(nodes: Sequence[Node]) -> tuple[int, int]:
+    """Elements moved when the members' axis comes behind the ids and back to the front of the
+    rows, and the nodes that takes; a single id (of each table) has nothing to move past."""
+    first = nodes[0]
+    alone = isinstance(first.op, Embedding)
+    shape = first.inputs[1 if alone else 0].type.static_shape
+    if prod(shape if alone else shape[:-1]) == 1:
+        return 0, 1
+    return len(nodes) * (prod(shape) + first.output.type.elements), 3

@@ -95,7 +95,7 @@ def _product(nodes: Sequence[Node], operands: tuple[Operand, ...], constant: boo
             result = emitter.add(Binary("add"), result, aligned, name=pack_name(nodes))
         return result
 
-    return Recipe((operands[0], *weight_operand, *biases), build)
+    return Recipe((operands[0], *weight_operand, *biases), build, nodes=1 + len(biases))
 
 
 def matmul(nodes: Sequence[Node], _graph: Graph) -> Recipe:

@@ -42,7 +42,7 @@ def batch_norm(nodes: Sequence[Node], graph: Graph) -> Recipe | None:
         scaled = emitter.add(Binary("mul"), x, scale, name=pack_name(nodes))
         return emitter.add(Binary("add"), scaled, shift, name=pack_name(nodes))
 
-    return Recipe((taken,), build)
+    return Recipe((taken,), build, nodes=2)
 
 
 def row_norm(nodes: Sequence[Node], _graph: Graph) -> Recipe:
@@ -69,4 +69,4 @@ def row_norm(nodes: Sequence[Node], _graph: Graph) -> Recipe:
             )
         return value
 
-    return Recipe((x, *parameters), build)
+    return Recipe((x, *parameters), build, nodes=len(first.inputs))

@@ -48,7 +48,8 @@ def parts(nodes: Sequence[Node], _graph: Graph) -> Recipe:
     axis, result = op.axis, nodes[0].output.type
     length = result.static_shape[axis]
     indices = tuple(index for node in nodes for index in part_indices(node))
-    moved = affine(indices) is None or any(size != 1 for size in result.static_shape[:axis])
+    taken_apart = affine(indices) is None
+    moved = any(size != 1 for size in result.static_shape[:axis])
 
     def build(emitter: Emitter, values: tuple[Value, ...]) -> Value:
         taken = emitter.take(values[0], axis, indices)
@@ -56,8 +57,8 @@ def parts(nodes: Sequence[Node], _graph: Graph) -> Recipe:
         split = emitter.reshape(taken, (*sizes[:axis], len(nodes), length, *sizes[axis + 1 :]))
         return emitter.move_axis(split, axis, 0)
 
-    copies = len(nodes) * result.elements if moved else 0
-    return Recipe((Single(nodes[0].inputs[0]),), build, copies)
+    copies = len(nodes) * result.elements * (taken_apart + moved)
+    return Recipe((Single(nodes[0].inputs[0]),), build, copies, taken_apart + moved)
 
 
 def concat(nodes: Sequence[Node], _graph: Graph) -> Recipe:
