@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from swath.errors import Problem
 from swath.graph.ir import Graph, Node, Value
+from swath.graph.ops import EmbeddingBag
 from swath.graph.ops.base import RowAxis, RowRuleError, Rows
 from swath.graph.types import BatchSize, RaggedSize, TensorType
 from swath.rows.numbers import follow_integer, known_integers, multiplied_row
@@ -25,9 +26,11 @@ class Layout:
     """Where the batch sits in each value, and what stood in the way.
 
     A value that depends on a refused one is missing from `rows`: one cause, one problem.
+    `computed` holds the values with a batch that are no inputs.
     """
 
     rows: dict[Value, RowAxis | None] = field(default_factory=dict[Value, RowAxis | None])
+    computed: set[Value] = field(default_factory=set[Value])
     problems: list[Problem] = field(default_factory=list[Problem])
 
 
@@ -49,6 +52,8 @@ def find_rows(graph: Graph, nodes: Iterable[Node]) -> Layout:
         for value, row in zip(node.outputs, rows, strict=True):
             _check(node, value, row)
             layout.rows[value] = row
+            if row is not None:
+                layout.computed.add(value)
     _check_outputs(graph, layout)
     return layout
 
@@ -56,6 +61,9 @@ def find_rows(graph: Graph, nodes: Iterable[Node]) -> Layout:
 def _result_rows(node: Node, layout: Layout, integers: dict[Value, int]) -> Rows:
     types = tuple(value.type for value in node.inputs)
     rows = tuple(layout.rows[value] for value in node.inputs)
+    if isinstance(node.op, EmbeddingBag) and node.inputs[2] in layout.computed:
+        # A row reads its offset and the next one, which only an input can give it.
+        raise RowRuleError("computes the offsets of bags", "make the offsets an input of the model")
     multiplied = multiplied_row(node, rows, integers)
     return node.op.result_rows(types, rows) if multiplied is None else (multiplied,)
 

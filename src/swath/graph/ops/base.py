@@ -75,7 +75,7 @@ class Op:
     name: ClassVar[str] = ""
     # True for the few ops that take row numbers (see RowAxis) and give them on.
     takes_row_numbers: ClassVar[bool] = False
-    # True for the few ops that take offsets with the end of the last bag (BatchSize.extra).
+    # True for ops that take offsets with the end of the last bag (BatchSize.extra).
     takes_bag_ends: ClassVar[bool] = False
 
     def infer(self, inputs: Types) -> Types:

@@ -154,7 +154,6 @@ class Cast(Op):
 
     name: ClassVar[str] = "cast"
     takes_row_numbers: ClassVar[bool] = True
-    takes_bag_ends: ClassVar[bool] = True
     dtype: DType
 
     def infer(self, inputs: Types) -> Types:

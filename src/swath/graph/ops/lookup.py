@@ -141,7 +141,7 @@ class EmbeddingBag(Op):
 
     def reference(self, inputs: tuple[Array, ...]) -> tuple[Array, ...]:
         table, ids, offsets, *weights = inputs
-        ends = offsets[1:] if self.include_last else np.append(offsets[1:], len(ids))
+        ends = (offsets if self.include_last else np.append(offsets, len(ids)))[1:]
         pooled = np.zeros((len(ends), table.shape[1]), dtype=table.dtype)
         for row, (start, end) in enumerate(zip(offsets, ends, strict=False)):
             if not 0 <= start <= end <= len(ids):
