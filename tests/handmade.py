@@ -62,7 +62,7 @@ class Model:
     inputs: Sequence[InputSpec]
     outputs: Sequence[OutputSpec]
     parameters: Sequence[Parameter] | None = None
-    result: Tree = Leaf(0)
+    result: Tree = field(default_factory=lambda: Leaf(0))
     tables: Sequence[Table] = ()
     lookups: Sequence[LookupSpec] = ()
     weights: NDArray[Any] = field(default_factory=lambda: np.arange(4, dtype=np.float32))
@@ -192,8 +192,8 @@ def bag_model(*, include_last_offset: bool = False) -> Model:
 def axes_model() -> Model:
     """Rows that lie inside other axes.
 
-    x is [3, 2*B] with rows as [3, pre 2, B]; y is [2, B*2] with rows as [2, B, post 2]; z is a constant.
-    y[0, 2*row + j] = sum of x[:, pre j, row]; y[1, ...] is its negative.
+    x is [3, 2*B] with rows as [3, pre 2, B]; y is [2, B*2] with rows as [2, B, post 2]; z is a
+    constant. y[0, 2*row + j] = sum of x[:, pre j, row]; y[1, ...] is its negative.
     """
     body = """
     const float* x = (const float*)((const char*)call->inputs[0] + row * call->input_row_bytes[0]);
@@ -227,7 +227,8 @@ def axes_model() -> Model:
 
 
 def nested_model() -> Model:
-    """forward(pair=(a, [b]), features={"c", "d"}, *, scale=2.0) -> {"sum": a+b+c+d, "same": a, "fixed": (2.0,)}.
+    """forward(pair=(a, [b]), features={"c", "d"}, *, scale=2.0) -> {"sum": a+b+c+d, "same": a,
+    "fixed": (2.0,)}.
 
     `d` is for all rows; the others have shape [B].
     """

@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from swath.version import VERSION
+
 if TYPE_CHECKING:
     from swath.compiler import compile
     from swath.options import Input, Options
@@ -12,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["compile", "load", "Program", "Input", "Options", "__version__"]
 
-from swath.version import VERSION as __version__
+__version__ = VERSION
 
 
 def __getattr__(name: str) -> object:

@@ -1,15 +1,17 @@
 """The one catalogue of errors.
 
-Whatever swath refuses, it refuses with a `Problem`: an id, what happened, where, why, and what to do about it. The ids
-are grouped by who can act on them:
+Whatever swath refuses, it refuses with a `Problem`: an id, what happened, where, why, and what to
+do about it. The ids are grouped by who can act on them:
 
     SW0xx   the model can't be imported or compiled
     SW1xx   the inputs of a call don't fit the program
     SW2xx   an artefact is damaged, foreign or can't be written
     SW3xx   this machine lacks something (a compiler, an instruction set)
+    SW4xx   a command names something that isn't there
     SW9xx   a defect of swath
 
-Every id has an entry in `swath.catalogue` with a failing and a repaired example; `swath explain ID` prints it.
+Every id has an entry in `swath.catalogue` with a failing and a repaired example; `swath explain
+ID` prints it.
 """
 
 from __future__ import annotations
@@ -108,7 +110,9 @@ class InternalError(SwathError):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What `swath explain` says about an id: why it exists, and an example before and after the repair."""
+    """What `swath explain` says about an id: why it exists, and an example before and after the
+    repair.
+    """
 
     id: str
     title: str

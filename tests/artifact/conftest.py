@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import handmade
 import pytest
 
+import handmade
 from swath.artifact import Contents, write_artifact
 
 

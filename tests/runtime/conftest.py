@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import handmade
 import pytest
 
+import handmade
 from swath.artifact import write_artifact
 from swath.runtime import Program, load
 
@@ -45,9 +45,14 @@ def lookup(lookup_path: Path) -> Program:
 
 
 @pytest.fixture(scope="session")
-def bag(write: handmade.Write) -> Program:
+def bag_path(write: handmade.Write) -> Path:
+    return write(handmade.bag_model())
+
+
+@pytest.fixture
+def bag(bag_path: Path) -> Program:
     """Sums of bags, the last one running to the end of the values."""
-    return load(write(handmade.bag_model()))
+    return load(bag_path)
 
 
 @pytest.fixture(scope="session")

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import collections
 import dataclasses
+import itertools
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-import handmade
 import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
 
+import handmade
 from swath.runtime import Program, load
 
 RANDOM = np.random.default_rng(5)
@@ -34,7 +34,7 @@ def batch(rows: int) -> NDArray[np.float32]:
 def test_any_number_of_rows(scale: Program, rows: int) -> None:
     x = batch(rows)
     y = scale(x)
-    assert isinstance(y, np.ndarray)
+    assert type(y) is np.ndarray
     assert y.shape == (rows, 1)
     assert np.array_equal(y, expected(x))
 
@@ -148,14 +148,14 @@ def test_rows_inside_other_axes(write: handmade.Write) -> None:
             assert np.array_equal(y[0].reshape(rows, 2), sums.T)
             assert np.array_equal(y[1], -y[0])
             assert z.tolist() == [4, 3, 2, 1]
-        y, z = program(torch.from_numpy(x))
+        y, z = program(torch.as_tensor(x))
         assert np.array_equal(y[0].reshape(rows, 2), sums.T)
         assert z.tolist() == [4, 3, 2, 1]
 
 
 def bag_sums(values: NDArray[Any], offsets: list[int], end: int) -> list[float]:
     edges = [*offsets, end]
-    return [float(sum(values[a:b])) for a, b in zip(edges, edges[1:], strict=False)]
+    return [float(sum(values[a:b])) for a, b in itertools.pairwise(edges)]
 
 
 @pytest.mark.parametrize("offsets", [[0], [0, 0, 4, 4, 9], [0, 10], [0, 3, 10]])
@@ -165,7 +165,7 @@ def test_bags(bag: Program, closed_bag: Program, offsets: list[int]) -> None:
     assert bag(values, np.array(offsets)).tolist() == sums
     assert closed_bag(values, np.array([*offsets, 10])).tolist() == sums
     assert closed_bag(values, np.array(offsets)).tolist() == sums[:-1]
-    assert bag(torch.from_numpy(values), torch.tensor(offsets)).tolist() == sums
+    assert bag(torch.as_tensor(values), torch.tensor(offsets)).tolist() == sums
     assert bag(np.repeat(values, 2)[::2], np.repeat(np.array(offsets), 2)[::2]).tolist() == sums
 
 
@@ -188,10 +188,16 @@ def test_nested_inputs_and_outputs(nested: Program) -> None:
     assert np.array_equal(again["sum"], result["sum"])
 
 
+class Features(NamedTuple):
+    """The second argument of `nested`."""
+
+    c: NDArray[np.float32]
+    d: NDArray[np.float32]
+
+
 def test_named_tuples_and_objects_stand_for_dicts(nested: Program) -> None:
-    features = collections.namedtuple("features", ["c", "d"])  # noqa: PYI024
     ones = np.ones(2, np.float32)
-    result = nested((ones, [ones]), features(ones, ones[:1]))
+    result = nested((ones, [ones]), Features(ones, ones[:1]))
     assert result["sum"].tolist() == [4, 4]
 
 
@@ -206,7 +212,7 @@ def test_run_into_arrays_of_the_caller(scale: Program) -> None:
     scale.run_into([x], [y])
     assert np.array_equal(y, expected(x))
     tensor = torch.empty(9, 1)
-    scale.run_into((torch.from_numpy(x),), (tensor,))
+    scale.run_into((torch.as_tensor(x),), (tensor,))
     assert np.array_equal(tensor.numpy(), y)
 
 

@@ -6,11 +6,11 @@ import dataclasses
 import pickle
 from pathlib import Path
 
-import handmade
 import msgspec
 import numpy as np
 import pytest
 
+import handmade
 from swath.artifact import Library, read_manifest, write_artifact
 from swath.artifact.manifest import ISA_REQUIREMENTS, Manifest
 from swath.errors import EnvironmentProblem, InvalidArtifact, SwathError

@@ -1,4 +1,6 @@
-"""Many threads, one program: the same scores, no lock-ups, and a close that waits for nobody wrongly."""
+"""Many threads, one program: the same scores, no lock-ups, and a close that waits for nobody
+wrongly.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +11,10 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import handmade
 import numpy as np
 import pytest
 
+import handmade
 from swath.errors import InvalidArtifact, InvalidInput, ProgramClosed
 from swath.runtime import Program, load
 from swath.runtime._native import cpu_count, helper_threads
@@ -130,24 +132,26 @@ def test_closing_while_others_call(slow_path: Path) -> None:
             program(X)
 
 
-def test_close_gives_back_the_files(scale_path: Path) -> None:
-    program = load(scale_path)
-    assert mapped(scale_path)
+def test_close_gives_back_the_files(write: handmade.Write) -> None:
+    path = write(handmade.scale_model())
+    program = load(path)
+    assert mapped(path)
     with program as same:
         assert same is program
     program.close()
-    assert not mapped(scale_path)
+    assert not mapped(path)
     assert "closed" in repr(program)
     assert program.threads == 0
     with pytest.raises(ProgramClosed):
-        program.save(scale_path.parent / "copy.swath")
+        program.save(path.parent / "copy.swath")
 
 
-def test_a_forgotten_program_gives_back_the_files(scale_path: Path) -> None:
-    program = load(scale_path)
-    assert mapped(scale_path)
+def test_a_forgotten_program_gives_back_the_files(write: handmade.Write) -> None:
+    path = write(handmade.scale_model())
+    program = load(path)
+    assert mapped(path)
     del program
-    assert not mapped(scale_path)
+    assert not mapped(path)
 
 
 def mapped(path: Path) -> bool:

@@ -1,4 +1,6 @@
-"""The artefact: a folder `name.swath/` with manifest, graph text, generated source, libraries, weights and tables."""
+"""The artefact: a folder `name.swath/` with manifest, graph text, generated source, libraries,
+weights and tables.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
-"""Whether a manifest makes sense: a program opened from one that passes reads no memory but its own.
+"""Whether a manifest makes sense: a program opened from one that passes reads no memory but its
+own.
 
-The digests say that an artefact is what its writer wrote; these checks say that the writer wrote something possible.
+The digests say that an artefact is what its writer wrote; these checks say that the writer wrote
+something possible.
 """
 
 from __future__ import annotations

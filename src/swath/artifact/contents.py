@@ -15,7 +15,9 @@ from swath.artifact.weights import WeightsBuilder
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """A compiled library for one ISA (a key of `manifest.ISA_REQUIREMENTS`); `content` is the shared object."""
+    """A compiled library for one ISA (a key of `manifest.ISA_REQUIREMENTS`); `content` is the
+    shared object.
+    """
 
     isa: str
     content: bytes
@@ -24,7 +26,9 @@ class Library:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """An embedding table; `data` is [rows, width]. Bfloat16 data comes as uint16 with dtype "bfloat16"."""
+    """An embedding table; `data` is [rows, width]. Bfloat16 data comes as uint16 with dtype
+    "bfloat16".
+    """
 
     name: str
     data: NDArray[np.generic]

@@ -2,8 +2,8 @@
 
     {"sha256":"<64 hex digits>","manifest":{...}}
 
-The bytes around the two values are fixed for all versions of the format, so that the digest can be checked before
-anything is parsed, and so that no byte of the file can change unseen.
+The bytes around the two values are fixed for all versions of the format, so that the digest can be
+checked before anything is parsed, and so that no byte of the file can change unseen.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """The manifest of an artefact: what the compiler states and the runtime relies on.
 
-All structs are frozen, are checked field by field when read, and hold only data. "Row shape" is the shape of one row
-with the batch axis kept as an axis of per-row length k (normally 1): `x[B, 26, 16]` has row shape `(1, 26, 16)`, and
-the same values reshaped to `[B * 26, 16]` have row shape `(26, 16)`.
+All structs are frozen, are checked field by field when read, and hold only data. "Row shape" is
+the shape of one row with the batch axis kept as an axis of per-row length k (normally 1): `x[B,
+26, 16]` has row shape `(1, 26, 16)`, and the same values reshaped to `[B * 26, 16]` have row shape
+`(26, 16)`.
 """
 
 from __future__ import annotations
@@ -34,10 +35,13 @@ class InputSpec(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """One input leaf.
 
     kind     "rows"     `row_shape` per row; the batch axis is `batch_axis`
-             "ragged"   the values of a ragged column, 1-D; `offsets` names the input that cuts them into bags
-             "offsets"  the offsets of a ragged column, 1-D: one per bag, and one more if `include_last_offset`
+             "ragged"   the values of a ragged column, 1-D; `offsets` names the input that cuts
+                        them into bags
+             "offsets"  the offsets of a ragged column, 1-D: one per bag, and one more if
+                        `include_last_offset`
              "once"     no batch axis: the same for all rows; `row_shape` is the whole shape
-    post     on the batch axis the rows lie as [pre, B, post] with pre * post == row_shape[batch_axis]
+    post     on the batch axis the rows lie as [pre, B, post], and pre * post is the length of that
+             axis in `row_shape`
     """
 
     name: str
@@ -56,7 +60,9 @@ class InputSpec(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 class ConstantSource(Struct, frozen=True, forbid_unknown_fields=True, tag="constant"):
-    """An output that doesn't depend on the inputs: `row_shape` elements at `offset` bytes into the weights."""
+    """An output that doesn't depend on the inputs: `row_shape` elements at `offset` bytes into the
+    weights.
+    """
 
     offset: int
 
@@ -77,7 +83,7 @@ OutputSource = RowsSource | ConstantSource | InputSource
 
 
 class OutputSpec(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """One output leaf. On its batch axis rows lie as [pre, B, post] with pre * post == row_shape[batch_axis]."""
+    """One output leaf; `batch_axis` and `post` as for an input."""
 
     name: str
     dtype: DType
@@ -106,7 +112,7 @@ class TupleNode(Struct, frozen=True, forbid_unknown_fields=True, tag="tuple"):
 
 
 class DictNode(Struct, frozen=True, forbid_unknown_fields=True, tag="dict"):
-    """A dict with string keys, in order; named tuples and dataclasses are given back as dicts too."""
+    """A dict with string keys, in order. Named tuples and dataclasses become dicts."""
 
     keys: tuple[str, ...]
     items: tuple[Tree, ...]
@@ -123,7 +129,9 @@ Tree = Leaf | ListNode | TupleNode | DictNode | Constant
 
 
 class Parameter(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A parameter of the model's forward, in order; one that isn't `required` may be left out of a call."""
+    """A parameter of the model's forward, in order; one that isn't `required` may be left out of a
+    call.
+    """
 
     name: str
     structure: Tree
@@ -151,7 +159,7 @@ class TableSpec(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 class WeightsSpec(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The weights: `size` bytes that begin `data_offset` bytes into the file (both multiples of 64)."""
+    """The weights: `size` bytes from `data_offset` bytes into the file, both multiples of 64."""
 
     file: str
     data_offset: int
@@ -159,9 +167,11 @@ class WeightsSpec(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
 
 
 class LookupSpec(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Where the ids of a lookup come from, so that an id outside of its table can be told in the user's words.
+    """Where the ids of a lookup come from, so that an id outside of its table can be told in the
+    user's words.
 
-    `column` is the place of the id within the row of the input (flat), or None where all of the row are ids.
+    `column` is the place of the id within the row of the input (flat), or None where all of the
+    row are ids.
     """
 
     input: str

@@ -1,4 +1,6 @@
-"""Putting a finished folder in its place: readers see the old artefact or the new one, never half of one."""
+"""Putting a finished folder in its place: readers see the old artefact or the new one, never half
+of one.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,8 @@ MANIFEST_FILE = "manifest.json"
 
 @contextmanager
 def new_folder(path: Path, *, overwrite: bool) -> Generator[Path]:
-    """A folder beside `path` to write into; it becomes `path` at the end, or vanishes if an exception passes.
+    """A folder beside `path` to write into; it becomes `path` at the end, or vanishes if an
+    exception passes.
 
     Raises InvalidArtifact where `path` exists and may not be replaced, or can't be written.
     """
@@ -33,7 +36,9 @@ def new_folder(path: Path, *, overwrite: bool) -> Generator[Path]:
 
 
 def refuse_existing(path: Path, *, overwrite: bool) -> None:
-    """Raise InvalidArtifact where something is in the way. Only an artefact or an empty folder is ever replaced."""
+    """Raise InvalidArtifact where something is in the way. Only an artefact or an empty folder is
+    ever replaced.
+    """
     if not path.exists() and not path.is_symlink():
         return
     if path.is_dir() and not any(path.iterdir()):

@@ -19,7 +19,9 @@ from swath.errors import InvalidArtifact, Problem, Where
 Verify = Literal["default", "full"]
 
 TABLE_BYTES_AT_LOAD = 64 << 20
-"""So many bytes of tables are digested at load, smallest tables first; the rest is checked by size and header."""
+"""So many bytes of tables are digested at load, smallest tables first; the rest is checked by size
+and header.
+"""
 
 _CHUNK_BYTES = 1 << 20
 _AGAIN = "copy the artefact again from where it was made, or compile the model again"
@@ -75,7 +77,9 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def files_digested_at_load(manifest: Manifest) -> frozenset[str]:
-    """Paths of the files whose digest is checked at every load; the others are tables beyond the budget."""
+    """Paths of the files whose digest is checked at every load; the others are tables beyond the
+    budget.
+    """
     tables = {table.file for table in manifest.tables}
     checked = {file.path for file in manifest.files if file.path not in tables}
     budget = TABLE_BYTES_AT_LOAD

@@ -1,4 +1,5 @@
-"""Files of embedding tables: a 64-byte header, rows * width numbers, and at least 64 bytes of padding.
+"""Files of embedding tables: a 64-byte header, rows * width numbers, and at least 64 bytes of
+padding.
 
     bytes 0-7     "SWATHTBL"
     bytes 8-11    version of this layout, 1
@@ -7,7 +8,8 @@
     bytes 24-31   width
     bytes 32-63   zero
 
-All numbers are little-endian; the data start at byte 64, so that they are 64-byte aligned once mapped.
+All numbers are little-endian; the data start at byte 64, so that they are 64-byte aligned once
+mapped.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
-"""The weights of an artefact: one safetensors file whose every section starts at a multiple of 64 bytes.
+"""The weights of an artefact: one safetensors file whose every section starts at a multiple of 64
+bytes.
 
-The generated code addresses weights by their offset from the start of the data, which the builder gives out while the
-code is printed. The format of safetensors forbids holes, so the padding after each section is named, too (`__pad_...`).
+The generated code addresses weights by their offset from the start of the data, which the builder
+gives out while the code is printed. The format of safetensors forbids holes, so the padding after
+each section is named, too (`__pad_...`).
 """
 
 from __future__ import annotations
@@ -29,7 +31,9 @@ _SAFETENSORS_DTYPES = {
 
 
 class WeightsBuilder:
-    """Lays arrays out one after the other, each 64-byte aligned and followed by at least 64 readable bytes."""
+    """Lays arrays out one after the other, each 64-byte aligned and followed by at least 64
+    readable bytes.
+    """
 
     def __init__(self) -> None:
         self._sections: dict[str, tuple[NDArray[np.generic], str, int]] = {}
@@ -55,9 +59,11 @@ class WeightsBuilder:
         return self._end
 
     def header(self) -> bytes:
-        """The safetensors header: 8 bytes of length, then JSON padded so that the data start at a multiple of 64."""
+        """The safetensors header: 8 bytes of length, then JSON padded so that the data start at a
+        multiple of 64.
+        """
         described: dict[str, object] = {}
-        ends = [offset for _, _, offset in self._sections.values()][1:] + [self._end]
+        ends = [*(offset for _, _, offset in self._sections.values()), self._end][1:]
         for (name, (array, kind, offset)), end in zip(self._sections.items(), ends, strict=False):
             stop = offset + array.nbytes
             described[name] = _described(kind, list(array.shape), offset, stop)

@@ -31,7 +31,8 @@ GRAPH_FILE = "graph.txt"
 def write_artifact(path: str | Path, contents: Contents, *, overwrite: bool = False) -> Path:
     """Write an artefact as the folder `path`, all of it or nothing; returns the path.
 
-    Raises InvalidArtifact where `path` exists (unless it is an artefact and `overwrite` is set) or can't be written.
+    Raises InvalidArtifact where `path` exists (unless it is an artefact and `overwrite` is set) or
+    can't be written.
     """
     path = Path(path)
     with new_folder(path, overwrite=overwrite) as folder:
@@ -72,7 +73,8 @@ def write_artifact(path: str | Path, contents: Contents, *, overwrite: bool = Fa
 
 
 def copy_artifact(source: Path, path: str | Path, *, overwrite: bool, link: bool) -> Path:
-    """Copy an artefact to `path`, all of it or nothing; `link` shares the files with a source that won't change.
+    """Copy an artefact to `path`, all of it or nothing; `link` shares the files with a source that
+    won't change.
 
     Raises InvalidArtifact like `write_artifact`.
     """
@@ -90,8 +92,8 @@ def copy_artifact(source: Path, path: str | Path, *, overwrite: bool, link: bool
 def library_file(isa: str, sha256: str) -> str:
     """Where a library lies in its artefact.
 
-    Its digest is part of its name because the dynamic linker knows libraries by their path: it would take another
-    library that was loaded from the same path for this one.
+    Its digest is part of its name because the dynamic linker knows libraries by their path: it
+    would take another library that was loaded from the same path for this one.
     """
     return f"lib/{isa}.{sha256[:16]}.so"
 

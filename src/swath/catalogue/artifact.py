@@ -16,7 +16,7 @@ ENTRIES: tuple[Entry, ...] = (
     Entry(
         "SW202",
         "a file of the artefact is missing or cut",
-        "The manifest states the size of every file. A copy that was interrupted is the usual cause.",
+        "The manifest states the size of every file. An interrupted copy is the usual cause.",
         "cp -r model.swath/lib model.swath/manifest.json elsewhere.swath/",
         "cp -r model.swath elsewhere.swath",
     ),

@@ -23,8 +23,8 @@ ENTRIES: tuple[Entry, ...] = (
     Entry(
         "SW103",
         "an input nests in another way than the example inputs did",
-        "Lists, tuples and dicts keep the structure that they had when the model was compiled. Lists"
-        " and tuples may stand for each other; a dict must have exactly the same keys.",
+        "Lists, tuples and dicts keep the structure that they had when the model was compiled."
+        " Lists and tuples may stand for each other; a dict must have exactly the same keys.",
         'program({"user": ids})',
         'program({"user": ids, "item": items})',
     ),
@@ -63,8 +63,8 @@ ENTRIES: tuple[Entry, ...] = (
     Entry(
         "SW108",
         "an input has the wrong shape",
-        "Only the batch axis may differ from the model; an axis on which k rows-per-row lie (written"
-        " B*k) must be a multiple of k.",
+        "Only the batch axis may differ from the model; an axis on which k rows-per-row lie "
+        "(written B*k) must be a multiple of k.",
         "program(x[:, :38])    # the model takes [B, 39]",
         "program(x)",
     ),
@@ -110,16 +110,16 @@ ENTRIES: tuple[Entry, ...] = (
     Entry(
         "SW114",
         "the program is closed",
-        "`close()`, or the end of a `with` block, gives back the memory of a program. Calls that are"
-        " running then finish; later ones are refused.",
+        "`close()`, or the end of a `with` block, gives back the memory of a program. Calls that"
+        " are running then finish; later ones are refused.",
         "with swath.load(path) as program:\n    ...\nprogram(x)",
         "with swath.load(path) as program:\n    program(x)",
     ),
     Entry(
         "SW115",
         "an array for an output can't take it",
-        "`run_into` writes into arrays that the caller owns. They must be writable and C-contiguous,"
-        " and have the dtype and shape of the output.",
+        "`run_into` writes into arrays that the caller owns. They must be writable and "
+        "C-contiguous, and have the dtype and shape of the output.",
         "program.run_into([x], [np.empty((8, 1))])",
         "program.run_into([x], [np.empty((8, 1), dtype=np.float32)])",
     ),

@@ -22,6 +22,23 @@ def row(self, types, rows):
 """,
     ),
     Entry(
+        "SW921",
+        "an import rule gives another type than torch states",
+        """
+Import compares the type of every value with the one that torch states for it. A difference is a
+defect of swath; please report it with the line of the model that the error names.
+""",
+        """
+def mean(context, x, dim, keepdim=False):       # forgets that integers have no mean
+    return context.reduce("mean", x, all_axes(x, dim), keepdim)
+""",
+        """
+def mean(context, x, dim, keepdim=False):
+    x = context.cast(x, context.result.dtype)
+    return context.reduce("mean", x, all_axes(x, dim), keepdim)
+""",
+    ),
+    Entry(
         "SW910",
         "the compiled code failed without saying why",
         """

@@ -132,7 +132,7 @@ class Explainer:
             "SW104",
             f"the input `{name}` has another value than it was compiled for",
             f"numbers, strings and None are fixed when a model is compiled; here to {value!r}",
-            f"leave `{name}` out or pass {value!r}, or compile a second program for the other value",
+            f"leave `{name}` out or pass {value!r}, or compile a second program for another value",
             name,
         )
 

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any, NoReturn, Self
 
 from swath.artifact.manifest import InputSpec, LibrarySpec, Manifest, OutputSpec
-from swath.artifact.reader import Verify, files_digested_at_load, read_artifact
+from swath.artifact.reader import Verify, read_artifact
 from swath.artifact.tables import HEADER_BYTES
 from swath.artifact.writer import copy_artifact
 from swath.errors import (
@@ -43,11 +43,10 @@ class Program(_native.NativeProgram):
     def __new__(cls, path: Path, manifest: Manifest, library: LibrarySpec, threads: int) -> Self:
         """For `load`: open the files of an artefact that has been checked."""
         sizes = {file.path: file.size for file in manifest.files}
-        digested = files_digested_at_load(manifest)
         weights = manifest.weights
 
-        def region(file: str, offset: int) -> tuple[str, int, int, bool]:
-            return (str(path / file), sizes[file], offset, file in digested)
+        def region(file: str, offset: int) -> tuple[str, int, int]:
+            return (str(path / file), sizes[file], offset)
 
         self = super().__new__(
             cls,
@@ -144,8 +143,8 @@ def load(
     threads   the most threads that work on one call; None for as many as there are CPUs
     isa       take the library for this ISA instead of the best that the CPU can run
 
-    Raises InvalidArtifact where the artefact is damaged or foreign, and EnvironmentProblem where the
-    CPU can run none of its libraries.
+    Raises InvalidArtifact where the artefact is damaged or foreign, and EnvironmentProblem where
+    the CPU can run none of its libraries.
     """
     _check_arguments(verify, threads)
     folder = Path(path)

@@ -1,8 +1,10 @@
-/* The contract between a host (the swath runtime, or any C, C++ or Rust program) and the library in an artefact.
+/* The contract between a host (the swath runtime, or any C, C++ or Rust program) and the library
+ * in an artefact.
  *
- * Plain C, no other header: generated code includes nothing else. All strides and sizes are in the unit that the field
- * names. The host owns every buffer; the library allocates nothing, keeps nothing, and may be called from any number
- * of threads at once, provided each call has a scratch arena of its own.
+ * Plain C, no other header: generated code includes nothing else. The host owns every buffer; the
+ * library allocates nothing, keeps nothing, and may be called from any number of threads at once,
+ * provided each call has a scratch arena of its own. A call for zero rows is legal and does nothing
+ * but write the outputs that have no batch axis.
  */
 #ifndef SWATH_ABI_H
 #define SWATH_ABI_H
@@ -34,17 +36,23 @@ typedef struct {
 } swath_fault;
 
 typedef struct {
-  const void* const* inputs;          /* one per input leaf; each row is contiguous */
-  const swath_int64* input_row_bytes; /* bytes from one row to the next; 0 for an input without a batch axis */
-  const swath_int64* input_extents;   /* elements along the leading axis (ragged: number of values) */
-  void* const*       outputs;         /* one per output leaf that has rows; rows are contiguous */
-  const void*        weights;         /* base of the mapped weights, 64-byte aligned */
-  const void* const* tables;          /* one per table, row-major [rows, width], 64-byte aligned */
-  swath_int64        rows;            /* rows in the whole call */
-  swath_int64        row_begin;       /* the slice of rows that this call computes */
-  swath_int64        row_end;
-  void*              scratch; /* 64-byte aligned arena of swath_scratch_bytes() bytes */
-  swath_fault*       fault;   /* where the first fault of this slice is recorded */
+  /* One per input leaf. Each row is contiguous and its elements are aligned; the next row begins
+   * input_row_bytes later: 0 for an input without a batch axis, and not less than a row otherwise.
+   * input_extents is the length of the leading axis (of a ragged input: the number of values). */
+  const void* const* inputs;
+  const swath_int64* input_row_bytes;
+  const swath_int64* input_extents;
+
+  void* const* outputs;      /* one per output leaf that is computed; rows are contiguous */
+  const void* weights;       /* base of the mapped weights, 64-byte aligned */
+  const void* const* tables; /* one per table, row-major [rows, width], 64-byte aligned */
+
+  swath_int64 rows;      /* rows in the whole call */
+  swath_int64 row_begin; /* the slice of rows that this call computes */
+  swath_int64 row_end;
+
+  void* scratch;      /* 64-byte aligned arena of swath_scratch_bytes() bytes */
+  swath_fault* fault; /* where the first fault of this slice is recorded */
 } swath_call;
 
 #ifdef __cplusplus
@@ -54,7 +62,8 @@ extern "C" {
 swath_int32 swath_abi_version(void);
 swath_int64 swath_scratch_bytes(void);
 
-/* Computes rows [row_begin, row_end). Returns 0, or 1 after recording a fault; outputs are then unspecified. */
+/* Computes rows [row_begin, row_end). Returns 0, or 1 after recording a fault; the outputs are then
+ * unspecified. */
 swath_int32 swath_run(const swath_call* call);
 
 #ifdef __cplusplus

@@ -26,7 +26,8 @@ void copy_line(char* to, const char* from, int64_t count, int64_t stride, int64_
 
 }  // namespace
 
-void copy_strided(char* to, const char* from, int rank, const int64_t* extents, const int64_t* strides, int64_t item) {
+void copy_strided(char* to, const char* from, int rank, const int64_t* extents,
+                  const int64_t* strides, int64_t item) {
   if (rank == 0) return copy_line(to, from, 1, item, item);
   if (rank == 1) return copy_line(to, from, extents[0], strides[0], item);
   int64_t step = item;
@@ -40,7 +41,8 @@ void copy_strided(char* to, const char* from, int rank, const int64_t* extents, 
 void copy_rows_inside(char* to, const char* from, int64_t rows, int64_t outer, int64_t inner) {
   for (int64_t row = 0; row < rows; ++row) {
     for (int64_t i = 0; i < outer; ++i) {
-      std::memcpy(to + (i * rows + row) * inner, from + (row * outer + i) * inner, static_cast<size_t>(inner));
+      std::memcpy(to + (i * rows + row) * inner, from + (row * outer + i) * inner,
+                  static_cast<size_t>(inner));
     }
   }
 }

@@ -21,8 +21,10 @@ struct View {
   bool writable;
 };
 
-// Copies a strided array into a compact one; strides are in bytes, `item` is the size of an element.
-void copy_strided(char* to, const char* from, int rank, const int64_t* extents, const int64_t* strides, int64_t item);
+// Copies a strided array into a compact one; strides are in bytes, `item` is the size of an
+// element.
+void copy_strided(char* to, const char* from, int rank, const int64_t* extents,
+                  const int64_t* strides, int64_t item);
 
 // [rows, outer, inner] to [outer, rows, inner]; `inner` is in bytes.
 void copy_rows_inside(char* to, const char* from, int64_t rows, int64_t outer, int64_t inner);

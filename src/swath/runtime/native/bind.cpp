@@ -24,7 +24,8 @@ bool Call::bind(PyObject* const* arguments, Py_ssize_t positional, PyObject* key
   size_t given = static_cast<size_t>(positional);
   size_t count = signature_.parameters.size();
   if (given > signature_.positional) {
-    return refuse("extra_positional", positional, Py_None, static_cast<int64_t>(signature_.positional));
+    return refuse("extra_positional", positional, Py_None,
+                  static_cast<int64_t>(signature_.positional));
   }
   if (keyword_names == nullptr && given == count) {
     for (size_t i = 0; i < count; ++i) {
@@ -37,7 +38,8 @@ bool Call::bind(PyObject* const* arguments, Py_ssize_t positional, PyObject* key
   if (count > kSlotsOnStack) large.reset(new PyObject*[count]);
   PyObject** slots = large ? large.get() : small.data();
   for (size_t i = 0; i < count; ++i) slots[i] = i < given ? arguments[i] : nullptr;
-  if (keyword_names != nullptr && !bind_keywords(arguments + given, keyword_names, slots)) return false;
+  if (keyword_names != nullptr && !bind_keywords(arguments + given, keyword_names, slots))
+    return false;
   for (size_t i = 0; i < count; ++i) {
     bool fine = slots[i] != nullptr ? bind_parameter(i, slots[i])
                                     : bind_omitted(signature_.parameters[i].structure, i);
@@ -68,7 +70,8 @@ bool Call::bind_keywords(PyObject* const* values, PyObject* names, PyObject** sl
 // A parameter may be left out where nothing of it is an array.
 bool Call::bind_omitted(const Node& node, size_t parameter) {
   if (node.kind == NodeKind::kLeaf) {
-    return refuse("missing", static_cast<Py_ssize_t>(parameter), signature_.parameters[parameter].name);
+    return refuse("missing", static_cast<Py_ssize_t>(parameter),
+                  signature_.parameters[parameter].name);
   }
   for (const Node& item : node.items) {
     if (!bind_omitted(item, parameter)) return false;
@@ -85,23 +88,19 @@ bool Call::bind_parameter(size_t index, PyObject* argument) {
 
 bool Call::bind_node(const Node& node, PyObject* object, size_t parameter) {
   switch (node.kind) {
-    case NodeKind::kLeaf:
-      bind_leaf(node.leaf, object);
-      return true;
+    case NodeKind::kLeaf: bind_leaf(node.leaf, object); return true;
     case NodeKind::kList:
-    case NodeKind::kTuple:
-      return bind_sequence(node, object, parameter);
-    case NodeKind::kDict:
-      return bind_dict(node, object, parameter);
-    case NodeKind::kConstant:
-      return bind_constant(node, object, parameter);
+    case NodeKind::kTuple: return bind_sequence(node, object, parameter);
+    case NodeKind::kDict: return bind_dict(node, object, parameter);
+    case NodeKind::kConstant: return bind_constant(node, object, parameter);
   }
   return false;
 }
 
 bool Call::bind_sequence(const Node& node, PyObject* object, size_t parameter) {
   auto index = static_cast<Py_ssize_t>(parameter);
-  if (!PyList_Check(object) && !PyTuple_Check(object)) return refuse("not_a_sequence", index, object);
+  if (!PyList_Check(object) && !PyTuple_Check(object))
+    return refuse("not_a_sequence", index, object);
   auto expected = static_cast<Py_ssize_t>(node.items.size());
   Py_ssize_t length = PySequence_Fast_GET_SIZE(object);
   if (length != expected) return refuse("sequence_length", index, object, length, expected);
@@ -126,7 +125,8 @@ bool Call::bind_dict(const Node& node, PyObject* object, size_t parameter) {
       if (item == nullptr && !PyErr_ExceptionMatches(PyExc_AttributeError)) return false;
       if (item == nullptr) PyErr_Clear();
     }
-    if (item == nullptr) return refuse(is_dict ? "missing_key" : "missing_field", index, node.keys[i]);
+    if (item == nullptr)
+      return refuse(is_dict ? "missing_key" : "missing_field", index, node.keys[i]);
     bool fine = bind_node(node.items[i], item, parameter);
     Py_DECREF(item);
     if (!fine) return false;
@@ -139,7 +139,9 @@ bool Call::bind_dict(const Node& node, PyObject* object, size_t parameter) {
 
 bool Call::bind_constant(const Node& node, PyObject* object, size_t parameter) {
   if (object == node.constant) return true;
-  int equal = Py_TYPE(object) == Py_TYPE(node.constant) ? PyObject_RichCompareBool(object, node.constant, Py_EQ) : 0;
+  int equal = Py_TYPE(object) == Py_TYPE(node.constant)
+                  ? PyObject_RichCompareBool(object, node.constant, Py_EQ)
+                  : 0;
   if (equal < 0) return false;
   return equal == 1 || refuse("constant", static_cast<Py_ssize_t>(parameter), node.constant);
 }

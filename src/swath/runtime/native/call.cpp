@@ -63,7 +63,8 @@ bool Call::make_outputs() {
 int Call::output_shape(const Layout& layout, int64_t* shape) const {
   int rank = static_cast<int>(layout.row_shape.size());
   for (int axis = 0; axis < rank; ++axis) {
-    shape[axis] = layout.row_shape[static_cast<size_t>(axis)] * (axis == layout.batch_axis ? rows_ : 1);
+    shape[axis] =
+        layout.row_shape[static_cast<size_t>(axis)] * (axis == layout.batch_axis ? rows_ : 1);
   }
   return rank;
 }
@@ -111,13 +112,15 @@ bool Call::use_output(size_t output, PyObject* array) {
   }
   int64_t shape[kMaxRank];
   int rank = output_shape(layout, shape);
-  bool fits = view.dtype == layout.dtype && view.on_cpu && view.writable && is_whole(view, rank, shape);
+  bool fits =
+      view.dtype == layout.dtype && view.on_cpu && view.writable && is_whole(view, rank, shape);
   if (!fits) return refuse("output_misfit", index, array, rows_);
   frame_->results[output] = view.data;
   return true;
 }
 
-// Where the library writes an output: into the array itself, or into staging where its rows lie inside other axes.
+// Where the library writes an output: into the array itself, or into staging where its rows lie
+// inside other axes.
 void Call::aim_buffer(size_t output) {
   const Output& spec = signature_.outputs[output];
   if (spec.source != SourceKind::kRows) return;
@@ -153,11 +156,13 @@ void Call::finish_outputs() {
     int64_t item = item_size(layout.dtype);
     auto* result = static_cast<char*>(frame_->results[i]);
     if (spec.source == SourceKind::kConstant) {
-      std::memcpy(result, program_.executable->weights() + spec.where, static_cast<size_t>(layout.row_items * item));
+      std::memcpy(result, program_.executable->weights() + spec.where,
+                  static_cast<size_t>(layout.row_items * item));
     } else if (spec.source == SourceKind::kRows && frame_->staged_rows[i] >= 0) {
       const char* staged = frame_->staging.reserve(staging_bytes_) + frame_->staged_rows[i];
       int64_t inner = layout.post * item;
-      for (size_t axis = static_cast<size_t>(layout.batch_axis) + 1; axis < layout.row_shape.size(); ++axis) {
+      for (size_t axis = static_cast<size_t>(layout.batch_axis) + 1; axis < layout.row_shape.size();
+           ++axis) {
         inner *= layout.row_shape[axis];
       }
       int64_t outer = inner == 0 ? 0 : layout.row_items * item / inner;
@@ -204,7 +209,8 @@ PyObject* Call::result_node(const Node& node) {
     if (item == nullptr) {
       Py_CLEAR(container);
     } else if (node.kind == NodeKind::kDict) {
-      if (PyDict_SetItem(container, node.keys[static_cast<size_t>(i)], item) != 0) Py_CLEAR(container);
+      if (PyDict_SetItem(container, node.keys[static_cast<size_t>(i)], item) != 0)
+        Py_CLEAR(container);
       Py_DECREF(item);
     } else if (node.kind == NodeKind::kList) {
       PyList_SET_ITEM(container, i, item);
@@ -216,8 +222,8 @@ PyObject* Call::result_node(const Node& node) {
 }
 
 bool Call::refuse(const char* code, Py_ssize_t index, PyObject* subject, int64_t a, int64_t b) {
-  PyObject* error = PyObject_CallFunction(program_.explain, "snOLL", code, index, subject, static_cast<long long>(a),
-                                          static_cast<long long>(b));
+  PyObject* error = PyObject_CallFunction(program_.explain, "snOLL", code, index, subject,
+                                          static_cast<long long>(a), static_cast<long long>(b));
   if (error == nullptr) return false;
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error)), error);
   Py_DECREF(error);

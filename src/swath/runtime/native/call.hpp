@@ -72,7 +72,8 @@ class Call {
   Program& program_;
   const Signature& signature_;
   Frame* frame_ = nullptr;
-  const dlpack::ExchangeApi* api_ = nullptr;  // of the first input that isn't NumPy's; makes the outputs
+  const dlpack::ExchangeApi* api_ =
+      nullptr;  // of the first input that isn't NumPy's; makes the outputs
   int64_t rows_ = -1;
   int64_t rows_from_ = -1;  // the input that told the number of rows
   int64_t staging_bytes_ = 0;

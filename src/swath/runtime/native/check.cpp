@@ -16,7 +16,9 @@ bool is_compact(const View& view, int first_axis) {
 }
 
 bool is_aligned(const char* data, int64_t row_bytes, int64_t item) {
-  return (reinterpret_cast<uintptr_t>(data) | static_cast<uintptr_t>(row_bytes)) % static_cast<uintptr_t>(item) == 0;
+  return (reinterpret_cast<uintptr_t>(data) | static_cast<uintptr_t>(row_bytes)) %
+             static_cast<uintptr_t>(item) ==
+         0;
 }
 
 }  // namespace
@@ -44,7 +46,8 @@ bool Call::borrow(size_t input) {
   const ExchangeTypes::Known type = program_.types->find(Py_TYPE(object));
   if (type.api == nullptr) return adapt(input);
   int unreadable = view_exchanged(object, *type.api, view) ? 0 : -1;
-  if (unreadable == 0 && type.negates_lazily && is_floating(view.dtype)) unreadable = program_.types->is_negated(object);
+  if (unreadable == 0 && type.negates_lazily && is_floating(view.dtype))
+    unreadable = program_.types->is_negated(object);
   if (unreadable == 0) {
     if (api_ == nullptr) api_ = type.api;
     return true;
@@ -55,7 +58,8 @@ bool Call::borrow(size_t input) {
   return refuse("not_readable", static_cast<Py_ssize_t>(input), object);
 }
 
-// Whatever else can be seen as an array (a subclass of ndarray, `__dlpack__`) becomes one in Python.
+// Whatever else can be seen as an array (a subclass of ndarray, `__dlpack__`) becomes one in
+// Python.
 bool Call::adapt(size_t input) {
   PyObject*& object = frame_->leaves[input];
   PyObject* array = PyObject_CallOneArg(program_.adapt, object);
@@ -77,10 +81,8 @@ bool Call::check(size_t input) {
   if (view.dtype != spec.layout.dtype) return refuse("dtype", index, frame_->leaves[input]);
   switch (spec.kind) {
     case InputKind::kRows:
-    case InputKind::kOnce:
-      return check_shape(input, spec.layout);
-    case InputKind::kOffsets:
-      return check_offsets(input);
+    case InputKind::kOnce: return check_shape(input, spec.layout);
+    case InputKind::kOffsets: return check_offsets(input);
     case InputKind::kRagged:
       return view.rank == 1 || refuse("rank", index, frame_->leaves[input], view.rank, 1);
   }
@@ -93,11 +95,13 @@ bool Call::check_shape(size_t input, const Layout& layout) {
   int rank = static_cast<int>(layout.row_shape.size());
   if (view.rank != rank) return refuse("rank", index, frame_->leaves[input], view.rank, rank);
   for (int axis = 0; axis < rank; ++axis) {
-    bool fits = axis == layout.batch_axis ? view.shape[axis] % layout.multiple == 0
-                                          : view.shape[axis] == layout.row_shape[static_cast<size_t>(axis)];
+    bool fits = axis == layout.batch_axis
+                    ? view.shape[axis] % layout.multiple == 0
+                    : view.shape[axis] == layout.row_shape[static_cast<size_t>(axis)];
     if (!fits) return refuse("shape", index, frame_->leaves[input], axis);
   }
-  return layout.batch_axis < 0 || check_rows(input, view.shape[layout.batch_axis] / layout.multiple);
+  return layout.batch_axis < 0 ||
+         check_rows(input, view.shape[layout.batch_axis] / layout.multiple);
 }
 
 bool Call::check_offsets(size_t input) {
@@ -106,7 +110,8 @@ bool Call::check_offsets(size_t input) {
   auto index = static_cast<Py_ssize_t>(input);
   if (view.rank != 1) return refuse("rank", index, frame_->leaves[input], view.rank, 1);
   int64_t bags = view.shape[0] - (spec.include_last_offset ? 1 : 0);
-  if (bags < 0 || bags % spec.layout.multiple != 0) return refuse("shape", index, frame_->leaves[input], 0);
+  if (bags < 0 || bags % spec.layout.multiple != 0)
+    return refuse("shape", index, frame_->leaves[input], 0);
   return check_rows(input, bags / spec.layout.multiple);
 }
 
@@ -116,10 +121,12 @@ bool Call::check_rows(size_t input, int64_t rows) {
     rows_from_ = static_cast<int64_t>(input);
     return true;
   }
-  return rows == rows_ || refuse("batch", static_cast<Py_ssize_t>(input), frame_->leaves[input], rows_from_, rows_);
+  return rows == rows_ ||
+         refuse("batch", static_cast<Py_ssize_t>(input), frame_->leaves[input], rows_from_, rows_);
 }
 
-// Columns that share offsets must be equally long: without a last offset, bags run to the end of the values.
+// Columns that share offsets must be equally long: without a last offset, bags run to the end of
+// the values.
 bool Call::check_ragged(size_t input) {
   int offsets = signature_.inputs[input].offsets;
   for (size_t other = 0; other < input; ++other) {
@@ -140,7 +147,9 @@ void Call::place(size_t input) {
   const View& view = frame_->views[input];
   int64_t item = item_size(view.dtype);
   bool has_rows = spec.kind == InputKind::kRows || spec.kind == InputKind::kOffsets;
-  int64_t row_bytes = spec.kind == InputKind::kRagged ? item : has_rows ? layout.row_items * item : 0;
+  int64_t row_bytes = spec.kind == InputKind::kRagged ? item
+                      : has_rows                      ? layout.row_items * item
+                                                      : 0;
   int64_t extent = view.rank > 0 ? view.shape[0] : 1;
   frame_->input_extents[input] = extent;
   frame_->input_row_bytes[input] = row_bytes;
@@ -149,7 +158,8 @@ void Call::place(size_t input) {
 
   // Offsets are checked in a copy, which nobody can change between the check and the use.
   if (spec.kind == InputKind::kOffsets || !layout.rows_contiguous) return stage(input);
-  bool one_row_apart = spec.kind == InputKind::kRows && layout.multiple == 1 && rows_ > 1 && view.strides != nullptr;
+  bool one_row_apart =
+      spec.kind == InputKind::kRows && layout.multiple == 1 && rows_ > 1 && view.strides != nullptr;
   if (!is_compact(view, one_row_apart ? layout.batch_axis + 1 : 0)) return stage(input);
   if (one_row_apart) {
     int64_t stride = view.strides[layout.batch_axis] * view.stride_unit;
@@ -204,13 +214,15 @@ bool Call::check_offset_values(size_t input, const Offset* offsets, int64_t coun
   for (int64_t i = 1; i < count; ++i) rising &= offsets[i - 1] <= offsets[i];
   if (rising && offsets[count - 1] <= values) return true;
   for (int64_t i = 1; i < count; ++i) {
-    if (offsets[i - 1] > offsets[i]) return refuse("offsets_decrease", index, subject, i, offsets[i]);
+    if (offsets[i - 1] > offsets[i])
+      return refuse("offsets_decrease", index, subject, i, offsets[i]);
     if (offsets[i] > values) return refuse("offsets_overrun", index, subject, i, offsets[i]);
   }
   return true;
 }
 
-// Copies an array so that rows come first and each row is compact: [pre, B, post] on the batch axis to [B, pre, post].
+// Copies an array so that rows come first and each row is compact: [pre, B, post] on the batch axis
+// to [B, pre, post].
 void Call::gather(char* to, const View& view, const Layout& layout) const {
   int64_t extents[kMaxRank + 2];
   int64_t strides[kMaxRank + 2];

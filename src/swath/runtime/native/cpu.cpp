@@ -25,7 +25,8 @@ Registers cpuid(unsigned leaf, unsigned subleaf) {
   return r;
 }
 
-// Which register states the operating system saves: a CPU feature without its bits here must not be used.
+// Which register states the operating system saves: a CPU feature without its bits here must not be
+// used.
 uint64_t saved_states(bool has_xsave) {
   if (!has_xsave) return 0;
   uint32_t low = 0;
@@ -46,10 +47,11 @@ struct Feature {
 };
 
 constexpr uint64_t kNone = 0;
-constexpr uint64_t kYmm = 0x6;       // SSE and AVX
-constexpr uint64_t kZmm = 0xe6;      // and opmask, upper halves, upper registers
+constexpr uint64_t kYmm = 0x6;        // SSE and AVX
+constexpr uint64_t kZmm = 0xe6;       // and opmask, upper halves, upper registers
 constexpr uint64_t kTiles = 0x60000;  // AMX configuration and data
 
+// clang-format off
 constexpr Feature kFeatures[] = {
     {"movbe",       1,          0, kEcx, 22, kNone},
     {"fma",         1,          0, kEcx, 12, kYmm},
@@ -72,6 +74,7 @@ constexpr Feature kFeatures[] = {
     {"avx512bf16",  7,          1, kEax, 5,  kZmm},
     {"lzcnt",       0x80000001, 0, kEcx, 5,  kNone},
 };
+// clang-format on
 
 }  // namespace
 

@@ -13,15 +13,10 @@ namespace {
 // Slices per thread: a thread that is held up then costs a quarter of its share, not all of it.
 constexpr int64_t kSlicesPerThread = 4;
 
-// Faults of the host, never reported by a library.
-constexpr int64_t kOutOfMemory = -1;
-constexpr int64_t kUnreported = -2;  // the library failed and didn't say why
+// A fault that no library reports: it failed and didn't say why.
+constexpr int64_t kUnreported = -1;
 
-Mapping mapped(const FileRegion& region) {
-  Mapping mapping(region.path, region.size);
-  if (region.populate) mapping.populate();
-  return mapping;
-}
+Mapping mapped(const FileRegion& region) { return Mapping(region.path, region.size); }
 
 bool comes_before(const swath_fault& a, const swath_fault& b) {
   if (a.kind == SWATH_FAULT_NONE) return false;
@@ -31,13 +26,14 @@ bool comes_before(const swath_fault& a, const swath_fault& b) {
 }  // namespace
 
 Executable::Executable(const std::string& library, const FileRegion& weights,
-                       const std::vector<FileRegion>& tables, const Schedule& schedule, size_t inputs,
-                       size_t outputs, size_t buffers)
+                       const std::vector<FileRegion>& tables, const Schedule& schedule,
+                       size_t inputs, size_t outputs, size_t buffers)
     : library_(library),
       weights_(mapped(weights)),
       weights_offset_(weights.offset),
       schedule_(schedule),
       frames_(inputs, outputs, buffers) {
+  weights_.populate();  // every call reads all of them
   for (const FileRegion& table : tables) {
     mapped_tables_.push_back(mapped(table));
     tables_.push_back(mapped_tables_.back().data() + table.offset);
@@ -45,7 +41,8 @@ Executable::Executable(const std::string& library, const FileRegion& weights,
 }
 
 swath_fault Executable::run(Frame& frame, int64_t rows) {
-  if (schedule_.threads > 1 && rows >= schedule_.thread_min_rows && rows > schedule_.rows_per_swath) {
+  if (schedule_.threads > 1 && rows >= schedule_.thread_min_rows &&
+      rows > schedule_.rows_per_swath) {
     return run_sliced(frame, rows);
   }
   return run_slice(frame, frame, rows, 0, rows);
@@ -71,36 +68,57 @@ swath_fault Executable::run_slice(const Frame& frame, Frame& own, int64_t rows, 
   return fault;
 }
 
-// A call that several threads work on: each takes the next slice until none is left.
+Frame* Executable::take_frames(int64_t count) {
+  Frame* first = nullptr;
+  try {
+    for (int64_t i = 0; i < count; ++i) {
+      Frame* frame = frames_.take();
+      frame->next = first;
+      first = frame;
+      frame->scratch.reserve(library_.scratch_bytes());
+    }
+  } catch (const std::bad_alloc&) {
+    give_frames(first);
+    throw;
+  }
+  return first;
+}
+
+void Executable::give_frames(Frame* first) {
+  while (first != nullptr) {
+    Frame* next = first->next;
+    first->next = nullptr;
+    frames_.give(first);
+    first = next;
+  }
+}
+
+// A call that several threads work on: each takes the next slice until none is left. Its memory is
+// made before it begins, so that neither a helper that comes late nor one that comes for the first
+// time allocates.
 struct SlicedCall {
   Executable& executable;
-  Frame& frame;
+  Frame& frame;  // with the arrays; `frame.next` links one more for each helper
   int64_t rows;
   int64_t slice_rows;
   std::atomic<int64_t> next_row{0};
-  std::atomic<bool> frame_taken{false};
+  std::atomic<int> threads{0};
   std::mutex mutex;
   swath_fault fault = {SWATH_FAULT_NONE, 0, 0, 0};
 
   static void work(void* context) { static_cast<SlicedCall*>(context)->work(); }
 
-  void work() noexcept {
+  void work() {
+    Frame* own = &frame;
+    for (int before = threads.fetch_add(1); before > 0; --before) own = own->next;
     swath_fault first = {SWATH_FAULT_NONE, 0, 0, 0};
-    Frame* own = nullptr;
-    bool shares_frame = !frame_taken.exchange(true);
-    try {
-      own = shares_frame ? &frame : executable.frames_.take();
-      for (;;) {
-        int64_t begin = next_row.fetch_add(slice_rows);
-        if (begin >= rows) break;
-        int64_t end = begin + slice_rows < rows ? begin + slice_rows : rows;
-        swath_fault found = executable.run_slice(frame, *own, rows, begin, end);
-        if (comes_before(found, first)) first = found;
-      }
-    } catch (const std::bad_alloc&) {
-      first = {kOutOfMemory, 0, -1, 0};
+    for (;;) {
+      int64_t begin = next_row.fetch_add(slice_rows);
+      if (begin >= rows) break;
+      int64_t end = begin + slice_rows < rows ? begin + slice_rows : rows;
+      swath_fault found = executable.run_slice(frame, *own, rows, begin, end);
+      if (comes_before(found, first)) first = found;
     }
-    if (own != nullptr && !shares_frame) executable.frames_.give(own);
     if (first.kind == SWATH_FAULT_NONE) return;
     std::lock_guard<std::mutex> lock(mutex);
     if (comes_before(first, fault)) fault = first;
@@ -114,13 +132,18 @@ swath_fault Executable::run_sliced(Frame& frame, int64_t rows) {
   if (slice_rows < unit) slice_rows = unit;
   int64_t slices = (rows + slice_rows - 1) / slice_rows;
   int64_t helpers = (slices < schedule_.threads ? slices : schedule_.threads) - 1;
+  Pool& pool = Pool::shared();
+  if (helpers > pool.limit()) helpers = pool.limit();
 
+  frame.scratch.reserve(library_.scratch_bytes());
+  frame.next = take_frames(helpers);
   SlicedCall call{*this, frame, rows, slice_rows};
   Job job;
   job.work = SlicedCall::work;
   job.context = &call;
-  Pool::shared().run(job, static_cast<int>(helpers));
-  if (call.fault.kind == kOutOfMemory) throw std::bad_alloc();
+  pool.run(job, static_cast<int>(helpers));
+  give_frames(frame.next);
+  frame.next = nullptr;
   return call.fault;
 }
 

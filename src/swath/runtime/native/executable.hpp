@@ -1,4 +1,5 @@
-// A loaded artefact without Python: library, weights, tables, and the slicing of a call's rows over threads.
+// A loaded artefact without Python: library, weights, tables, and the slicing of a call's rows over
+// threads.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,6 @@ struct FileRegion {
   std::string path;
   int64_t size;    // of the file
   int64_t offset;  // where the data begin
-  bool populate;   // whether to fill the page table at load
 };
 
 struct Schedule {
@@ -25,10 +25,12 @@ struct Schedule {
 
 class Executable {
  public:
-  Executable(const std::string& library, const FileRegion& weights, const std::vector<FileRegion>& tables,
-             const Schedule& schedule, size_t inputs, size_t outputs, size_t buffers);
+  Executable(const std::string& library, const FileRegion& weights,
+             const std::vector<FileRegion>& tables, const Schedule& schedule, size_t inputs,
+             size_t outputs, size_t buffers);
 
-  // Runs all rows; inputs and buffers of the frame are set. Returns the fault with the smallest row, kind 0 for none.
+  // Runs all rows; inputs and buffers of the frame are set. Returns the fault with the smallest
+  // row, kind 0 for none.
   swath_fault run(Frame& frame, int64_t rows);
 
   const char* weights() const { return weights_.data() + weights_offset_; }
@@ -39,7 +41,10 @@ class Executable {
  private:
   friend struct SlicedCall;
 
-  swath_fault run_slice(const Frame& frame, Frame& own, int64_t rows, int64_t begin, int64_t end) const;
+  swath_fault run_slice(const Frame& frame, Frame& own, int64_t rows, int64_t begin,
+                        int64_t end) const;
+  Frame* take_frames(int64_t count);
+  void give_frames(Frame* first);
   swath_fault run_sliced(Frame& frame, int64_t rows);
 
   Library library_;

@@ -1,4 +1,5 @@
-// What one call needs besides its arrays: lists with room for every leaf, staging memory and a scratch arena.
+// What one call needs besides its arrays: lists with room for every leaf, staging memory and a
+// scratch arena.
 #pragma once
 
 #include <array>
@@ -17,22 +18,23 @@ namespace swath {
 struct Frame {
   Frame(size_t inputs, size_t outputs, size_t buffers);
 
-  std::vector<_object*> leaves;       // per input: the array, owned while the call lasts
-  std::vector<View> views;            // per input
-  std::vector<_object*> arrays;       // per output: the array that the caller gets
+  std::vector<_object*> leaves;  // per input: the array, owned while the call lasts
+  std::vector<View> views;       // per input
+  std::vector<_object*> arrays;  // per output: the array that the caller gets
   std::vector<const void*> inputs;
   std::vector<int64_t> input_row_bytes;
   std::vector<int64_t> input_extents;
-  std::vector<void*> buffers;         // outputs as the library sees them
-  std::vector<int64_t> staged;        // per input: offset of its copy in `staging`, or -1
-  std::vector<int64_t> staged_rows;   // per output: offset of its rows in `staging`, or -1
-  std::vector<void*> results;         // per output: memory of the array that the caller gets
+  std::vector<void*> buffers;        // outputs as the library sees them
+  std::vector<int64_t> staged;       // per input: offset of its copy in `staging`, or -1
+  std::vector<int64_t> staged_rows;  // per output: offset of its rows in `staging`, or -1
+  std::vector<void*> results;        // per output: memory of the array that the caller gets
   Buffer staging;
   Buffer scratch;
+  Frame* next = nullptr;  // links the frames of the helpers of one call
 };
 
-// Frames wait here between calls. Slots are taken and given back by atomic exchange, without a lock, so that a child
-// after fork() never meets a lock that nobody will open.
+// Frames wait here between calls. Slots are taken and given back by atomic exchange, without a
+// lock, so that a child after fork() never meets a lock that nobody will open.
 class FramePool {
  public:
   FramePool(size_t inputs, size_t outputs, size_t buffers);

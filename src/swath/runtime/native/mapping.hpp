@@ -12,7 +12,8 @@ namespace swath {
 class Mapping {
  public:
   Mapping() = default;
-  // Maps all of a file, which must hold `size` bytes. Throws std::runtime_error with the system's reason.
+  // Maps all of a file, which must hold `size` bytes. Throws std::runtime_error with the system's
+  // reason.
   Mapping(const std::string& path, int64_t size);
   Mapping(Mapping&& other) noexcept;
   Mapping(const Mapping&) = delete;

@@ -13,8 +13,8 @@ namespace swath {
 
 namespace {
 
-// Waking a sleeping thread takes some 50 us here, so that waiting awake for about as long can't cost more than twice
-// the best choice.
+// Waking a sleeping thread takes some 50 us here, so that waiting awake for about as long can't
+// cost more than twice the best choice.
 constexpr auto kSpin = std::chrono::microseconds(50);
 
 std::atomic<Pool*> g_pool{nullptr};
@@ -37,8 +37,8 @@ bool spin_until(Condition condition) {
   return false;
 }
 
-// The threads of the parent don't exist in the child, and its mutex may be locked for ever: begin anew. The old pool
-// leaks on purpose.
+// The threads of the parent don't exist in the child, and its mutex may be locked for ever: begin
+// anew. The old pool leaks on purpose.
 void forget_pool() { g_pool.store(nullptr); }
 
 }  // namespace
@@ -57,7 +57,6 @@ Pool& Pool::shared() {
 }
 
 void Pool::run(Job& job, int helpers) {
-  if (helpers > limit_) helpers = limit_;
   {
     std::lock_guard<std::mutex> lock(mutex_);
     start_helpers(helpers);
@@ -103,7 +102,7 @@ void Pool::start_helpers(int wanted) {
   try {
     for (; threads_ < wanted; ++threads_) std::thread([this] { serve(); }).detach();
   } catch (const std::system_error&) {
-    limit_ = threads_;  // no more threads to be had
+    // No more threads to be had: the caller does what they would have done.
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }

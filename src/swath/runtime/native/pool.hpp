@@ -1,7 +1,8 @@
 // The one bounded pool of helper threads of the process.
 //
-// A call cuts its rows into slices and works on them itself; helpers join it while slices are left. Nothing here
-// allocates once the helpers exist: a job lives on its caller's stack and is linked into a list.
+// A call cuts its rows into slices and works on them itself; helpers join it while slices are left.
+// Nothing here allocates once the helpers exist: a job lives on its caller's stack and is linked
+// into a list.
 #pragma once
 
 #include <atomic>
@@ -25,8 +26,12 @@ class Pool {
   // The pool of this process; a child after fork() gets a new one.
   static Pool& shared();
 
-  // Runs `job.work` on this thread and on up to `helpers` others; returns when all of them are done.
+  // Runs `job.work` on this thread and on up to `helpers` others, `limit()` at most; returns when
+  // all of them are done.
   void run(Job& job, int helpers);
+
+  // Helper threads that there may be: one less than the CPUs.
+  int limit() const { return limit_; }
 
   // Helper threads that exist now.
   int helpers();
@@ -46,7 +51,7 @@ class Pool {
   Job* first_ = nullptr;
   std::atomic<int> pending_{0};  // sum of `wanted` over all jobs
   int threads_ = 0;
-  std::atomic<int> limit_;  // helpers that there may be: one less than the CPUs
+  const int limit_;
 };
 
 }  // namespace swath

@@ -34,8 +34,8 @@ PyObject* guarded(Step step) {
 PyObject* call(PyObject* self, PyObject* const* arguments, size_t count, PyObject* names) {
   return guarded([&]() -> PyObject* {
     Call call(*as_program(self));
-    bool done = call.enter() && call.bind(arguments, PyVectorcall_NARGS(count), names) && call.check_inputs() &&
-                call.make_outputs() && call.run();
+    bool done = call.enter() && call.bind(arguments, PyVectorcall_NARGS(count), names) &&
+                call.check_inputs() && call.make_outputs() && call.run();
     return done ? call.result() : nullptr;
   });
 }
@@ -54,9 +54,11 @@ PyObject* run_into(PyObject* self, PyObject* const* arguments, Py_ssize_t count)
   return guarded([&]() -> PyObject* {
     Call call(*as_program(self));
     bool done = call.enter() &&
-                call.bind_leaves(PySequence_Fast_ITEMS(arguments[0]), PySequence_Fast_GET_SIZE(arguments[0])) &&
+                call.bind_leaves(PySequence_Fast_ITEMS(arguments[0]),
+                                 PySequence_Fast_GET_SIZE(arguments[0])) &&
                 call.check_inputs() &&
-                call.use_outputs(PySequence_Fast_ITEMS(arguments[1]), PySequence_Fast_GET_SIZE(arguments[1])) &&
+                call.use_outputs(PySequence_Fast_ITEMS(arguments[1]),
+                                 PySequence_Fast_GET_SIZE(arguments[1])) &&
                 call.run();
     if (!done) return nullptr;
     Py_RETURN_NONE;
@@ -64,21 +66,23 @@ PyObject* run_into(PyObject* self, PyObject* const* arguments, Py_ssize_t count)
 }
 
 FileRegion read_region(nb::handle tuple) {
-  return {nb::cast<std::string>(tuple[0]), nb::cast<int64_t>(tuple[1]), nb::cast<int64_t>(tuple[2]),
-          nb::cast<bool>(tuple[3])};
+  return {nb::cast<std::string>(tuple[0]), nb::cast<int64_t>(tuple[1]),
+          nb::cast<int64_t>(tuple[2])};
 }
 
-void open_program(Program& program, nb::handle signature, nb::handle library, nb::handle weights, nb::handle tables,
-                  nb::handle schedule) {
+void open_program(Program& program, nb::handle signature, nb::handle library, nb::handle weights,
+                  nb::handle tables, nb::handle schedule) {
   program.signature = new Signature();
   program.types = new ExchangeTypes();
   read_signature(signature.ptr(), *program.signature);
   std::vector<FileRegion> regions;
   for (nb::handle table : nb::cast<nb::tuple>(tables)) regions.push_back(read_region(table));
-  Schedule plan = {nb::cast<int>(schedule[0]), nb::cast<int64_t>(schedule[1]), nb::cast<int64_t>(schedule[2])};
+  Schedule plan = {nb::cast<int>(schedule[0]), nb::cast<int64_t>(schedule[1]),
+                   nb::cast<int64_t>(schedule[2])};
   const Signature& known = *program.signature;
-  program.executable = new Executable(nb::cast<std::string>(library), read_region(weights), regions, plan,
-                                      known.inputs.size(), known.outputs.size(), known.buffers);
+  program.executable =
+      new Executable(nb::cast<std::string>(library), read_region(weights), regions, plan,
+                     known.inputs.size(), known.outputs.size(), known.buffers);
 }
 
 // __new__(cls, signature, library, weights, tables, schedule, explain, adapt)
@@ -88,8 +92,8 @@ PyObject* create(PyTypeObject* type, PyObject* arguments, PyObject* names) {
     PyErr_SetString(PyExc_TypeError, "a native program takes no keyword arguments");
     return nullptr;
   }
-  if (!PyArg_UnpackTuple(arguments, "Program", 7, 7, &parts[0], &parts[1], &parts[2], &parts[3], &parts[4], &parts[5],
-                         &parts[6])) {
+  if (!PyArg_UnpackTuple(arguments, "Program", 7, 7, &parts[0], &parts[1], &parts[2], &parts[3],
+                         &parts[4], &parts[5], &parts[6])) {
     return nullptr;
   }
   PyObject* self = type->tp_alloc(type, 0);
@@ -162,7 +166,8 @@ PyObject* get_scratch_bytes(PyObject* self, void*) {
 }
 
 PyMethodDef methods[] = {
-    {"run_into", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(run_into)), METH_FASTCALL, nullptr},
+    {"run_into", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(run_into)),
+     METH_FASTCALL, nullptr},
     {"_close", close_program, METH_NOARGS, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };

@@ -11,8 +11,7 @@
 namespace swath {
 
 struct Program {
-  PyObject_HEAD
-  vectorcallfunc vectorcall;
+  PyObject_HEAD vectorcallfunc vectorcall;
   Executable* executable;  // null once closed and no call runs any more
   Signature* signature;
   ExchangeTypes* types;

@@ -70,15 +70,19 @@ void clear_node(Node& node) {
 
 void read_signature(PyObject* description, Signature& signature) {
   nb::handle tuple(description);
-  for (nb::handle input : nb::cast<nb::tuple>(tuple[0])) signature.inputs.push_back(read_input(input));
-  for (nb::handle output : nb::cast<nb::tuple>(tuple[1])) signature.outputs.push_back(read_output(output));
+  for (nb::handle input : nb::cast<nb::tuple>(tuple[0]))
+    signature.inputs.push_back(read_input(input));
+  for (nb::handle output : nb::cast<nb::tuple>(tuple[1]))
+    signature.outputs.push_back(read_output(output));
   for (nb::handle parameter : nb::cast<nb::tuple>(tuple[2])) {
     signature.parameters.push_back(
         {interned(parameter[0]), nb::cast<bool>(parameter[1]), read_node(parameter[2])});
-    if (!signature.parameters.back().keyword_only) signature.positional = signature.parameters.size();
+    if (!signature.parameters.back().keyword_only)
+      signature.positional = signature.parameters.size();
   }
   signature.result = read_node(tuple[3]);
-  for (const Output& output : signature.outputs) signature.buffers += output.source == SourceKind::kRows;
+  for (const Output& output : signature.outputs)
+    signature.buffers += output.source == SourceKind::kRows;
 }
 
 void clear_signature(Signature& signature) {

@@ -19,11 +19,11 @@ enum class SourceKind { kRows, kConstant, kInput };
 struct Layout {
   DType dtype;
   std::vector<int64_t> row_shape;
-  int batch_axis;       // -1: none
-  int64_t post;         // on the batch axis rows lie as [pre, B, post]
-  int64_t multiple;     // length of the batch axis for one row
-  int64_t row_items;    // elements of one row (without a batch axis: of the whole)
-  bool rows_contiguous; // the batch is outermost: outer == 1
+  int batch_axis;        // -1: none
+  int64_t post;          // on the batch axis rows lie as [pre, B, post]
+  int64_t multiple;      // length of the batch axis for one row
+  int64_t row_items;     // elements of one row (without a batch axis: of the whole)
+  bool rows_contiguous;  // the batch is outermost: outer == 1
 };
 
 struct Input {
@@ -41,7 +41,8 @@ struct Output {
 
 enum class NodeKind { kLeaf, kList, kTuple, kDict, kConstant };
 
-// A node of the tree in which inputs or outputs nest. References to Python objects are owned by the signature.
+// A node of the tree in which inputs or outputs nest. References to Python objects are owned by the
+// signature.
 struct Node {
   NodeKind kind;
   int leaf = -1;
@@ -65,7 +66,8 @@ struct Signature {
   size_t buffers = 0;  // outputs that the library computes
 };
 
-// Reads the plain tuples that `swath.runtime.program` makes of a manifest. Throws nanobind's cast errors.
+// Reads the plain tuples that `swath.runtime.program` makes of a manifest. Throws nanobind's cast
+// errors.
 void read_signature(PyObject* description, Signature& signature);
 
 // Drops the references to Python objects.

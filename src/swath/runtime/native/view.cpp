@@ -57,9 +57,9 @@ constexpr uint8_t kBFloat = 4;
 constexpr uint8_t kBool = 6;
 
 constexpr Code kCodes[] = {
-    {kFloat,  32, DType::kFloat32}, {kInt,   64, DType::kInt64}, {kInt,    32, DType::kInt32},
-    {kFloat,  64, DType::kFloat64}, {kBool,  8,  DType::kBool},  {kUInt,   8,  DType::kUInt8},
-    {kInt,    8,  DType::kInt8},    {kInt,   16, DType::kInt16}, {kFloat,  16, DType::kFloat16},
+    {kFloat, 32, DType::kFloat32},   {kInt, 64, DType::kInt64}, {kInt, 32, DType::kInt32},
+    {kFloat, 64, DType::kFloat64},   {kBool, 8, DType::kBool},  {kUInt, 8, DType::kUInt8},
+    {kInt, 8, DType::kInt8},         {kInt, 16, DType::kInt16}, {kFloat, 16, DType::kFloat16},
     {kBFloat, 16, DType::kBFloat16},
 };
 
@@ -113,7 +113,8 @@ bool view_exchanged(PyObject* object, const dlpack::ExchangeApi& api, View& view
   view.shape = tensor.shape;
   view.strides = tensor.strides;
   view.stride_unit = view.dtype == DType::kUnknown ? 1 : item_size(view.dtype);
-  view.on_cpu = tensor.device.type == dlpack::kDeviceCpu || tensor.device.type == dlpack::kDeviceCudaHost;
+  view.on_cpu =
+      tensor.device.type == dlpack::kDeviceCpu || tensor.device.type == dlpack::kDeviceCudaHost;
   view.writable = true;
   return true;
 }
@@ -126,7 +127,8 @@ const ExchangeTypes::Known& ExchangeTypes::find(PyTypeObject* type) {
   PyObject* capsule = PyObject_GetAttrString(key, "__dlpack_c_exchange_api__");
   const dlpack::ExchangeApi* api = nullptr;
   if (capsule != nullptr) {
-    api = static_cast<const dlpack::ExchangeApi*>(PyCapsule_GetPointer(capsule, "dlpack_exchange_api"));
+    api = static_cast<const dlpack::ExchangeApi*>(
+        PyCapsule_GetPointer(capsule, "dlpack_exchange_api"));
     Py_DECREF(capsule);
   }
   PyErr_Clear();
@@ -169,9 +171,11 @@ PyObject* make_numpy(DType dtype, int rank, const int64_t* shape, void** data) {
   return array;
 }
 
-// One block holds the description and the data; the array library frees it through `deleter`. Handing over our own
-// memory is cheaper than the library's allocator, which makes a tensor only to wrap it in a second one.
-PyObject* make_exchanged(const dlpack::ExchangeApi& api, DType dtype, int rank, const int64_t* shape, void** data) {
+// One block holds the description and the data; the array library frees it through `deleter`.
+// Handing over our own memory is cheaper than the library's allocator, which makes a tensor only to
+// wrap it in a second one.
+PyObject* make_exchanged(const dlpack::ExchangeApi& api, DType dtype, int rank,
+                         const int64_t* shape, void** data) {
   int64_t head = align_up(static_cast<int64_t>(sizeof(dlpack::ManagedTensor)) + 2 * rank * 8);
   int64_t size = head + align_up(product(rank, shape) * item_size(dtype));
   auto* block = static_cast<char*>(std::aligned_alloc(kAlignment, static_cast<size_t>(size)));
@@ -188,7 +192,8 @@ PyObject* make_exchanged(const dlpack::ExchangeApi& api, DType dtype, int rank, 
   managed->manager = nullptr;
   managed->deleter = release;
   managed->flags = 0;
-  managed->tensor = {block + head, {dlpack::kDeviceCpu, 0}, rank, to_dlpack(dtype), dims, dims + rank, 0};
+  managed->tensor = {
+      block + head, {dlpack::kDeviceCpu, 0}, rank, to_dlpack(dtype), dims, dims + rank, 0};
   void* object = nullptr;
   if (api.to_object(managed, &object) != 0) return nullptr;
   *data = block + head;

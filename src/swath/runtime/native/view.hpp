@@ -7,8 +7,8 @@
 #include <array>
 #include <cstdint>
 
-#include "dlpack.hpp"
 #include "array.hpp"
+#include "dlpack.hpp"
 
 namespace swath {
 
@@ -22,13 +22,14 @@ class ExchangeTypes {
   struct Known {
     PyObject* type = nullptr;
     const dlpack::ExchangeApi* api = nullptr;  // null where the type has none
-    bool negates_lazily = false;               // torch: memory may hold the negative of what the tensor means
+    bool negates_lazily = false;  // torch: memory may hold the negative of what the tensor means
   };
 
   // What is known of a type. Never sets a Python error.
   const Known& find(PyTypeObject* type);
 
-  // Whether the memory of a real-valued object of such a type holds the negative of what it means. -1: an error is set.
+  // Whether the memory of a real-valued object of such a type holds the negative of what it means.
+  // -1: an error is set.
   int is_negated(PyObject* object);
 
   void clear();
@@ -50,9 +51,11 @@ bool view_exchanged(PyObject* object, const dlpack::ExchangeApi& api, View& view
 
 // New arrays of a shape; `data` receives their memory. Null with a Python error set on failure.
 PyObject* make_numpy(DType dtype, int rank, const int64_t* shape, void** data);
-PyObject* make_exchanged(const dlpack::ExchangeApi& api, DType dtype, int rank, const int64_t* shape, void** data);
+PyObject* make_exchanged(const dlpack::ExchangeApi& api, DType dtype, int rank,
+                         const int64_t* shape, void** data);
 
-// Must run once before anything else here; false with a Python error set where NumPy can't be imported.
+// Must run once before anything else here; false with a Python error set where NumPy can't be
+// imported.
 bool import_numpy();
 
 }  // namespace swath
