@@ -17,6 +17,7 @@ from swath.graph.ops.base import (
     as_array,
     parameter_bytes,
     results,
+    row_elements,
 )
 from swath.graph.ops.row_rules import aligned_row, axis_name
 from swath.graph.types import DType, TensorType
@@ -80,5 +81,5 @@ class Attention(Op):
 
     def cost(self, inputs: Types, outputs: Types) -> Cost:
         (*_, keys, width), values = inputs[1].static_shape, outputs[0].static_shape[-1]
-        scores = outputs[0].elements // max(values, 1) * keys
+        scores = row_elements(outputs[0]) // max(values, 1) * keys
         return Cost(scores * (2 * width + 2 * values + 6), parameter_bytes(inputs))

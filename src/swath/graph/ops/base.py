@@ -7,7 +7,7 @@ whether a new one is a composition of those that are there.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from math import gcd
+from math import gcd, prod
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
@@ -234,6 +234,11 @@ def factors(dims: Shape) -> tuple[int, tuple[BatchSize | RaggedSize, ...]]:
             count *= common
             symbols.append(BatchSize(dim.multiple // common, dim.extra // common))
     return (count, tuple(sorted(symbols, key=str))) if count else (0, ())
+
+
+def row_elements(type: TensorType) -> int:
+    """Elements of one row; of ragged values, of one position."""
+    return prod(dim for dim in type.shape if isinstance(dim, int))
 
 
 def parameter_bytes(inputs: Types) -> float:

@@ -9,7 +9,16 @@ from typing import ClassVar
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from swath.graph.ops.base import Array, Cost, Op, Rows, Types, parameter_bytes, results
+from swath.graph.ops.base import (
+    Array,
+    Cost,
+    Op,
+    Rows,
+    Types,
+    parameter_bytes,
+    results,
+    row_elements,
+)
 from swath.graph.ops.row_rules import expect_no_batch, kept_row
 from swath.graph.types import Dim, TensorType
 
@@ -70,8 +79,8 @@ class Convolution(Op):
 
     def cost(self, inputs: Types, outputs: Types) -> Cost:
         shape = inputs[1].static_shape
-        products = outputs[0].elements * inputs[1].elements // max(shape[0], 1)
-        bias = outputs[0].elements if len(inputs) == 3 else 0
+        products = row_elements(outputs[0]) * row_elements(inputs[1]) // max(shape[0], 1)
+        bias = row_elements(outputs[0]) if len(inputs) == 3 else 0
         return Cost(2 * products + bias, parameter_bytes(inputs))
 
     def _length(self, inputs: Types, size: Dim, kernel: int, axis: int) -> int:
@@ -133,7 +142,7 @@ class Pool(Op):
             return results(total / count)
 
     def cost(self, inputs: Types, outputs: Types) -> Cost:
-        return Cost(outputs[0].elements * prod(self.kernel))
+        return Cost(row_elements(outputs[0]) * prod(self.kernel))
 
     def _length(self, inputs: Types, axis: int) -> int:
         size = inputs[0].shape[inputs[0].rank - len(self.kernel) + axis]

@@ -9,7 +9,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from swath.graph.ops.base import Array, Cost, Op, RowNumberError, Rows, Types, as_array, results
+from swath.graph.ops.base import (
+    Array,
+    Cost,
+    Op,
+    RowNumberError,
+    Rows,
+    Types,
+    as_array,
+    results,
+    row_elements,
+)
 from swath.graph.ops.row_rules import aligned_row
 from swath.graph.types import DType, TensorType
 
@@ -69,7 +79,7 @@ class Unary(Op):
             return results(_UNARY[self.function](inputs[0]))
 
     def cost(self, inputs: Types, outputs: Types) -> Cost:
-        return Cost(outputs[0].elements * _operations(self.function))
+        return Cost(row_elements(outputs[0]) * _operations(self.function))
 
 
 @dataclass(frozen=True)
@@ -119,7 +129,7 @@ class Binary(Op):
             return results(_BINARY[self.function](inputs[0], inputs[1]))
 
     def cost(self, inputs: Types, outputs: Types) -> Cost:
-        return Cost(outputs[0].elements * _operations(self.function))
+        return Cost(row_elements(outputs[0]) * _operations(self.function))
 
 
 @dataclass(frozen=True)
@@ -145,7 +155,7 @@ class Where(Op):
         return results(np.where(*inputs))
 
     def cost(self, inputs: Types, outputs: Types) -> Cost:
-        return Cost(outputs[0].elements)
+        return Cost(row_elements(outputs[0]))
 
 
 @dataclass(frozen=True)
@@ -172,7 +182,7 @@ class Cast(Op):
             return results(inputs[0].astype(self.dtype.numpy))
 
     def cost(self, inputs: Types, outputs: Types) -> Cost:
-        return Cost(outputs[0].elements)
+        return Cost(row_elements(outputs[0]))
 
 
 def _operations(function: str) -> int:

@@ -16,6 +16,7 @@ from swath.graph.ops.base import (
     Types,
     parameter_bytes,
     results,
+    row_elements,
 )
 from swath.graph.ops.row_rules import aligned_row, axis_name, expect_no_batch, kept_row
 from swath.graph.types import DType, TensorType
@@ -49,8 +50,8 @@ class Linear(Op):
         return results(product + bias[0] if bias else product)
 
     def cost(self, inputs: Types, outputs: Types) -> Cost:
-        products = outputs[0].elements * inputs[1].static_shape[1]
-        bias = outputs[0].elements if len(inputs) == 3 else 0
+        products = row_elements(outputs[0]) * inputs[1].static_shape[1]
+        bias = row_elements(outputs[0]) if len(inputs) == 3 else 0
         return Cost(2 * products + bias, parameter_bytes(inputs))
 
 
@@ -83,5 +84,5 @@ class MatMul(Op):
         return results(np.matmul(inputs[0], inputs[1]))
 
     def cost(self, inputs: Types, outputs: Types) -> Cost:
-        products = outputs[0].elements * inputs[0].static_shape[-1]
+        products = row_elements(outputs[0]) * inputs[0].static_shape[-1]
         return Cost(2 * products, parameter_bytes(inputs))

@@ -19,6 +19,7 @@ from swath.graph.ops.base import (
     Types,
     join_spaces,
     results,
+    row_elements,
 )
 from swath.graph.ops.row_rules import expect_no_batch, kept_row
 from swath.graph.types import BatchSize, Dim, DType, RaggedSize, Space, TensorType
@@ -51,7 +52,7 @@ class Embedding(Op):
         return results(_rows(table, ids))
 
     def cost(self, inputs: Types, outputs: Types) -> Cost:
-        return Cost(0, outputs[0].elements * outputs[0].dtype.size)
+        return Cost(0, row_elements(outputs[0]) * outputs[0].dtype.size)
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ class LookupGroup(Op):
         return results(np.stack(rows, axis=-2))
 
     def cost(self, inputs: Types, outputs: Types) -> Cost:
-        return Cost(0, outputs[0].elements * outputs[0].dtype.size)
+        return Cost(0, row_elements(outputs[0]) * outputs[0].dtype.size)
 
 
 @dataclass(frozen=True)
@@ -130,12 +131,14 @@ class EmbeddingBag(Op):
         if ids is None and offsets is None and not any(weights):
             return (None,)
         ragged = (types[1], *types[3:])
-        if offsets is None or not all(isinstance(type.shape[0], RaggedSize) for type in ragged):
+        if not isinstance(types[2].shape[0], BatchSize) or not all(
+            isinstance(type.shape[0], RaggedSize) for type in ragged
+        ):
             raise RowRuleError(
                 "pools ids that are not a ragged input with one offset a row",
                 "give ids of a fixed number a row the shape [batch, ids]",
             )
-        if (offsets.pre, offsets.post) != (1, 1):
+        if types[2].shape[0].multiple != 1:
             raise RowRuleError("pools several bags a row", "use one bag a row, or a table each")
         return (RowAxis(0),)
 
@@ -156,7 +159,7 @@ class EmbeddingBag(Op):
 
     def cost(self, inputs: Types, outputs: Types) -> Cost:
         # One id a bag: how many there are is known by the call only.
-        return Cost(outputs[0].elements, outputs[0].elements * outputs[0].dtype.size)
+        return Cost(row_elements(outputs[0]), row_elements(outputs[0]) * outputs[0].dtype.size)
 
     def _bags(self, inputs: Types) -> Dim:
         offsets = inputs[2]

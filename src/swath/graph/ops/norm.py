@@ -17,6 +17,7 @@ from swath.graph.ops.base import (
     as_array,
     parameter_bytes,
     results,
+    row_elements,
 )
 from swath.graph.ops.row_rules import expect_no_batch, kept_row
 from swath.graph.types import TensorType
@@ -51,7 +52,7 @@ class BatchNorm(Op):
         return results((x - mean) * scale + bias)
 
     def cost(self, inputs: Types, outputs: Types) -> Cost:
-        return Cost(2 * outputs[0].elements, parameter_bytes(inputs))
+        return Cost(2 * row_elements(outputs[0]), parameter_bytes(inputs))
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ class LayerNorm(Op):
         return results(result + affine[1] if len(affine) == 2 else result)
 
     def cost(self, inputs: Types, outputs: Types) -> Cost:
-        return Cost(8 * outputs[0].elements, parameter_bytes(inputs))
+        return Cost(8 * row_elements(outputs[0]), parameter_bytes(inputs))
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,7 @@ class RmsNorm(Op):
         return results(result * weight[0] if weight else result)
 
     def cost(self, inputs: Types, outputs: Types) -> Cost:
-        return Cost(4 * outputs[0].elements, parameter_bytes(inputs))
+        return Cost(4 * row_elements(outputs[0]), parameter_bytes(inputs))
 
 
 def _expect_one_float(op: Op, inputs: Types) -> None:

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from swath.graph.ops.base import Array, Cost, Op, Rows, Types, results
+from swath.graph.ops.base import Array, Cost, Op, Rows, Types, results, row_elements
 from swath.graph.ops.row_rules import kept_row
 from swath.graph.types import DType, TensorType
 
@@ -37,7 +37,7 @@ class Sort(Op):
         return results(np.take_along_axis(x, order, self.axis), order)
 
     def cost(self, inputs: Types, outputs: Types) -> Cost:
-        return Cost(inputs[0].elements * _comparisons(inputs[0], self.axis))
+        return Cost(row_elements(inputs[0]) * _comparisons(inputs[0], self.axis))
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class TopK(Op):
         return results(np.take_along_axis(x, order, self.axis), order)
 
     def cost(self, inputs: Types, outputs: Types) -> Cost:
-        return Cost(inputs[0].elements * _comparisons(inputs[0], self.axis))
+        return Cost(row_elements(inputs[0]) * _comparisons(inputs[0], self.axis))
 
 
 def _comparisons(type: TensorType, axis: int) -> float:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from swath.graph.ops.base import Array, Cost, Op, Rows, Types, results
+from swath.graph.ops.base import Array, Cost, Op, Rows, Types, results, row_elements
 from swath.graph.ops.row_rules import kept_row, without_axes
 from swath.graph.types import DType, Shape, TensorType
 
@@ -78,7 +78,7 @@ class Reduce(Op):
         return results(result)
 
     def cost(self, inputs: Types, outputs: Types) -> Cost:
-        return Cost(inputs[0].elements)
+        return Cost(row_elements(inputs[0]))
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class ArgReduce(Op):
         return results(np.asarray(index, dtype=np.int64))
 
     def cost(self, inputs: Types, outputs: Types) -> Cost:
-        return Cost(inputs[0].elements)
+        return Cost(row_elements(inputs[0]))
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ class Softmax(Op):
             return results(shifted - np.log(total) if self.log else exponentials / total)
 
     def cost(self, inputs: Types, outputs: Types) -> Cost:
-        return Cost(5 * inputs[0].elements)
+        return Cost(5 * row_elements(inputs[0]))
 
 
 @dataclass(frozen=True)
@@ -174,7 +174,7 @@ class Cumulative(Op):
         return results(run(x, axis=self.axis, dtype=x.dtype))
 
     def cost(self, inputs: Types, outputs: Types) -> Cost:
-        return Cost(inputs[0].elements)
+        return Cost(row_elements(inputs[0]))
 
 
 def _reduced(shape: Shape, axes: tuple[int, ...], keepdim: bool) -> Shape:

@@ -88,7 +88,7 @@ class Slice(Op):
         size = x.shape[self.axis]
         if self.start < 0 or self.step < 1:
             raise self.refuse(inputs, "start must be at least 0 and step at least 1")
-        if isinstance(size, int) and not (isinstance(self.stop, int) and self.stop <= size):
+        if _is_beyond(self.stop, size):
             raise self.refuse(inputs, f"stop {self.stop} is beyond size {size}")
         if isinstance(self.stop, int) and self.stop < self.start:
             raise self.refuse(inputs, f"stop {self.stop} is before start {self.start}")
@@ -177,9 +177,9 @@ class Expand(Op):
     def row(self, types: Types, rows: Rows) -> Rows:
         (row,) = rows
         lone = lone_row(self.shape)
-        return (
-            lone if row is None else moved_row(row, row.axis + len(self.shape) - types[0].rank),
-        )
+        if row is None:
+            return (lone,)
+        return (moved_row(row, row.axis + len(self.shape) - types[0].rank),)
 
     def reference(self, inputs: tuple[Array, ...]) -> tuple[Array, ...]:
         (x,) = inputs
@@ -220,19 +220,17 @@ class Concat(Op):
         batched = [row for row in rows if row is not None]
         if not batched:
             return (None,)
-        if any(row.number != batched[0].number for row in batched):
+        first = batched[0]
+        if any(row.number != first.number for row in batched):
             raise RowNumberError("joins positions of rows with other numbers")
-        offset = any(row.offset for row in batched)
-        if self.axis not in (row.axis for row in batched):
-            return (
-                replace(
-                    aligned_row(types, rows) or batched[0], number=batched[0].number, offset=offset
-                ),
-            )
-        if len(batched) != len(rows) or len({(row.axis, row.post) for row in batched}) > 1:
-            raise RowRuleError(f"joins other elements to {axis_name(types[0], batched[0])}")
-        pre = sum(row.pre for row in batched)
-        return (replace(batched[0], pre=pre, offset=offset),)
+        if self.axis in (row.axis for row in batched):
+            if len(batched) < len(rows) or any(row.post != first.post for row in batched):
+                raise RowRuleError(f"joins other elements to {axis_name(types[0], first)}")
+            pre = sum(row.pre for row in batched)
+        else:
+            aligned_row(types, rows)
+            pre = first.pre
+        return (replace(first, pre=pre, offset=any(row.offset for row in batched)),)
 
     def reference(self, inputs: tuple[Array, ...]) -> tuple[Array, ...]:
         return results(np.concatenate(inputs, axis=self.axis))
@@ -245,6 +243,15 @@ class Concat(Op):
         a = a if isinstance(a, BatchSize) else BatchSize(0, a)
         b = b if isinstance(b, BatchSize) else BatchSize(0, b)
         return BatchSize(a.multiple + b.multiple, a.extra + b.extra)
+
+
+def _is_beyond(stop: Dim, size: Dim) -> bool:
+    if isinstance(size, BatchSize) and isinstance(stop, BatchSize):
+        return stop.multiple > size.multiple or stop.extra > size.extra
+    if isinstance(stop, int):
+        # How many rows there are is known in the call only; a row rule refuses the slice.
+        return isinstance(size, int) and stop > size
+    return stop != size
 
 
 def _without(shape: Shape, axis: int) -> Shape:
