@@ -19,6 +19,7 @@ test: setup
 lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/clang-format --dry-run --Werror src/swath/runtime/native/* src/swath/runtime/abi/*
 
 types: setup
 	$(BIN)/pyright

@@ -1,0 +1,1 @@
+"""Reports on compiled models: numbers, speed, pictures."""
