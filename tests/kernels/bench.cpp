@@ -91,15 +91,21 @@ void bench_linear(long rows, long swath, long inputs, long outputs) {
          }));
 }
 
-void bench_left(long batch, long outputs, long inputs, long width) {
-  Buffer w(outputs * inputs), z(batch * inputs * width), c(batch * outputs * width);
+template <long WIDTH>
+void bench_left(long batch, long outputs, long inputs) {
+  Buffer w(outputs * inputs), z(batch * inputs * WIDTH), c(batch * outputs * WIDTH),
+      packed((batch * WIDTH + 15) / 16 * 16 * inputs);
   char name[128];
-  std::snprintf(name, sizeof name, "left rows=%ld O=%ld K=%ld D=%ld", batch, outputs, inputs, width);
-  report(name, 2.0 * static_cast<double>(batch * outputs * inputs * width), 4.0 * static_cast<double>(outputs * inputs),
+  std::snprintf(name, sizeof name, "left rows=%ld O=%ld K=%ld D=%ld", batch, outputs, inputs, WIDTH);
+  report(name, 2.0 * static_cast<double>(batch * outputs * inputs * WIDTH), 4.0 * static_cast<double>(outputs * inputs),
          seconds([&] {
-           for (long r = 0; r < batch; ++r)
-             product(outputs, width, inputs, rows_of(w.data, inputs), matrix(z.data + r * inputs * width, width),
-                     FROM_ZERO, to_rows(c.data + r * outputs * width, width));
+           Right right = {z.data, 16, inputs * WIDTH, true};
+           if (WIDTH != 16) {
+             pack_side_by_side<WIDTH>(batch, inputs, z.data, inputs * WIDTH, packed.data);
+             right = packed_weights(packed.data, inputs);
+           }
+           product(outputs, batch * WIDTH, inputs, rows_of(w.data, inputs), right, FROM_ZERO,
+                   to_batches<WIDTH>(c.data, outputs * WIDTH, WIDTH));
          }));
 }
 
@@ -171,10 +177,13 @@ int main(int count, char** arguments) {
     bench_linear(1, 1, 1024, 1024);
   }
   if (wanted("left")) {
-    bench_left(16, 128, 676, 16);
-    bench_left(16, 128, 676, 8);
-    bench_left(16, 128, 676, 32);
-    bench_left(16, 64, 26, 16);
+    bench_left<16>(1, 128, 676);
+    bench_left<16>(16, 128, 676);
+    bench_left<8>(16, 128, 676);
+    bench_left<4>(16, 128, 676);
+    bench_left<10>(16, 128, 676);
+    bench_left<32>(16, 128, 676);
+    bench_left<16>(16, 64, 26);
   }
   if (wanted("scores")) {
     bench_attention(64, 26, 26, 16);

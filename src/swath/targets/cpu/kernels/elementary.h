@@ -25,16 +25,10 @@ constexpr float INFINITE = __builtin_inff();
 constexpr float NOT_A_NUMBER = __builtin_nanf("");
 
 // c0 + c1 x + c2 x^2 + ... by Horner's rule: with several vectors in flight its latency hides, and it rounds least.
-SWATH_INLINE f32v horner(f32v, float c) { return broadcast(c); }
-template <class... Rest>
-SWATH_INLINE f32v horner(f32v x, float c, Rest... rest) {
-  return fma(horner(x, rest...), x, broadcast(c));
-}
-SWATH_INLINE f64v horner(f64v, double c) { return c - f64v{}; }
-template <class... Rest>
-SWATH_INLINE f64v horner(f64v x, double c, Rest... rest) {
-  return fma(horner(x, rest...), x, c - f64v{});
-}
+template <class V, class C>
+SWATH_INLINE V horner(V, C c) { return c - V{}; }
+template <class V, class C, class... Rest>
+SWATH_INLINE V horner(V x, C c, Rest... rest) { return fma(horner(x, rest...), x, c - V{}); }
 
 // 2^n for integers n in [-126, 127].
 SWATH_INLINE f32v power_of_two(i32v n) { return as_float((n + 127) << 23); }
@@ -115,9 +109,11 @@ SWATH_INLINE f32v normal_tail(f32v t) {
   f32v square = t * t;
   f32v lost = fma(t, t, -square);
   f32v scaled = 1.0f / (t + 4.0f);
-  // tail(t) exp(t^2 / 2) (t + 4) as a polynomial of (t - 4) / (t + 4), 0 <= t <= 14.5, relative error 2^-26.8
-  f32v p = horner((t - 4.0f) * scaled, 0.755285144f, -0.607896566f, 0.387136906f, -0.186523438f, 0.0604038313f,
-                  -0.00752527127f, -0.00351255387f, 0.00156992348f, 0.000179354232f, -0.0001319718f);
+  // tail(t) exp(t^2 / 2) (t + 4) as a polynomial of (t - 4) / (t + 4), 0 <= t <= 14.5, relative error 2^-26.8;
+  // written as 2 t / (t + 4) - 1, which rounds less.
+  f32v v = fma(t * scaled, broadcast(2.0f), broadcast(-1.0f));
+  f32v p = horner(v, 0.755285144f, -0.607896566f, 0.387136906f, -0.186523438f, 0.0604038313f, -0.00752527127f,
+                  -0.00351255387f, 0.00156992348f, 0.000179354232f, -0.0001319718f);
   return exp_of_sum(-0.5f * square, -0.5f * lost) * (p * scaled);
 }
 
@@ -153,8 +149,12 @@ SWATH_INLINE f32v rsqrt(f32v x) { return 1.0f / sqrt(x); }
 
 // All of these go through exp(-|x|) <= 1, which cannot overflow.
 SWATH_INLINE f32v sigmoid(f32v x) {
-  f32v e = exp(-abs(x));
-  return select(lt(x, zero()), e, broadcast(1.0f)) / (1.0f + e);
+  const f32v e = exp(-abs(x)), sum = 1.0f + e;
+  const mask negative = lt(x, zero());
+  const f32v y = select(negative, e, broadcast(1.0f)) / sum;
+  // What the sum lost is worth half an ulp: y (1 - lost / sum), where 1 / sum is y or 1 - y.
+  const f32v lost = e - (sum - 1.0f);
+  return fma(y * lost, -select(negative, 1.0f - y, y), y);
 }
 SWATH_INLINE f32v silu(f32v x) {
   f32v e = exp(-abs(x));
@@ -167,15 +167,20 @@ SWATH_INLINE f32v tanh(f32v x) {
   detail::Reduced a = detail::reduce_by_ln2(clamp(2.0f * abs(x), 0.0f, 20.0f));
   f32v power = detail::power_of_two(a.n);
   f32v y = fma(detail::expm1_reduced(a.r), power, power - 1.0f);
-  return copy_sign(y / (y + 2.0f), x);
+  f32v sum = y + 2.0f, quotient = y / sum;
+  // As in sigmoid; here either summand can be the larger one, and 1 / sum is (1 - quotient) / 2.
+  f32v two = broadcast(2.0f);
+  f32v lost = isa::min_or_second(y, two) - (sum - isa::max_or_second(y, two));
+  return copy_sign(fma(quotient * lost, fma(quotient, broadcast(0.5f), broadcast(-0.5f)), quotient), x);
 }
 
 SWATH_INLINE f32v erf(f32v x) {
   f32v size = abs(x);
   f32v square = size * size;
-  // erf(x) / x as a polynomial of x^2, |x| <= 1, relative error 2^-29.6
-  f32v near = size * detail::horner(square, 1.12837911f, -0.37612626f, 0.112835854f, -0.0268538129f, 0.00518832775f,
-                                    -0.000801019371f, 7.85386146e-05f);
+  // erf(x) / x - 1 as a polynomial of x^2, |x| <= 1, relative error of erf(x) 2^-29.6
+  f32v ratio = detail::horner(square, 0.128379107f, -0.37612626f, 0.112835854f, -0.0268538129f, 0.00518832775f,
+                              -0.000801019371f, 7.85386146e-05f);
+  f32v near = fma(size, ratio, size);
   f32v far = 1.0f - 2.0f * detail::normal_tail(size * 1.41421354f);
   return copy_sign(select(lt(size, broadcast(1.0f)), near, far), x);
 }

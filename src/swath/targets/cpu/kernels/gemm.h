@@ -16,14 +16,7 @@
 //
 //   product(rows, 256, 429, rows_of(x, 432), packed_weights(weights + 1024, 429), from_bias(bias), to_rows(h, 256, Relu{}));
 //
-// A constant matrix from the left, W[O, K] times Z[K, D] of one row (a convolution over [channels, dim] of width 1):
-//
-//   product(O, D, K, rows_of(w, K), matrix(z, D), FROM_ZERO, to_rows(out, D));
-//
-// Two activations, scores[I, J] = Q[I, D] times the transpose of K[J, D]; the scratch holds ceil(J / 16) * D * 16 floats:
-//
-//   pack_transposed(J, D, keys, key_stride, scratch);
-//   product(I, J, D, rows_of(queries, query_stride), packed_weights(scratch, D), FROM_ZERO, to_rows(scores, J));
+// pack.h brings activations into the packed form: transposed (attention scores), or several batch rows side by side.
 //
 // Each sum is one chain of fma over k = 0, 1, 2, ...: its bits depend neither on the number of rows, nor on the place of
 // the row, nor on the tile, the ISA or the compiler.
@@ -33,8 +26,6 @@
 #pragma once
 
 #include "vector.h"
-
-#define SWATH_UNROLL _Pragma("GCC unroll 16")
 
 namespace swath {
 
@@ -75,8 +66,7 @@ struct RowsThrough {
   Function function;
   SWATH_INLINE_MEMBER void operator()(f32v sum, long m, long n, long count) const {
     float* p = data + m * row_stride + n;
-    if (count == LANES) store(p, function(sum, m, n));
-    else store_n(p, function(sum, m, n), count);
+    store_some(p, function(sum, m, n), count);
   }
 };
 struct Same {
@@ -139,10 +129,12 @@ template <int ROWS, int PANELS, bool EDGE>
 __attribute__((noinline)) void tiles(long count, const TileCall& call) {
   constexpr int ACROSS = PANELS * VECTORS;
   constexpr int GROUPS = (ROWS + 3) / 4;  // of rows that share a pointer: 0 to 3 strides on, an address costs nothing
+  long lanes[ACROSS];
   mask valid[ACROSS];
   SWATH_UNROLL for (int v = 0; v < ACROSS; ++v) {
-    const long lanes = call.columns - v * LANES;
-    valid[v] = first_lanes(lanes < 0 ? 0 : lanes < LANES ? lanes : LANES);
+    const long left = call.columns - v * LANES;
+    lanes[v] = left < 0 ? 0 : left < LANES ? left : LANES;
+    valid[v] = first_lanes(lanes[v]);
   }
   const long left_row = call.left_row, left_k = call.left_k;
   const long right_panel = call.right_panel, right_k = call.right_k;
@@ -198,7 +190,7 @@ __attribute__((noinline)) void tiles(long count, const TileCall& call) {
     SWATH_UNROLL for (int r = 0; r < ROWS; ++r, out = hidden(bytes_on(out, call.out_row)))
       SWATH_UNROLL for (int v = 0; v < ACROSS; ++v) {
         const f32v y = isa::max_or_second(floor, sum[r][v]);
-        if (EDGE) isa::store_masked(out + v * LANES, y, valid[v]);
+        if (EDGE) store_n(out + v * LANES, y, lanes[v]);
         else store(out + v * LANES, y);
       }
   }
@@ -313,13 +305,6 @@ void product(long rows, long columns, long depth, Left a, Right b, Start start, 
     if (height > 0) run(height, count - taller, split);
     n += panels * PANEL;
   }
-}
-
-// Packs the transpose of b[columns, depth] (rows `stride` apart) as packed_weights wants it.
-static inline void pack_transposed(long columns, long depth, const float* b, long stride, float* packed) {
-  for (long n = 0; n < columns; n += PANEL)
-    for (long k = 0; k < depth; ++k, packed += PANEL)
-      for (long c = 0; c < PANEL; ++c) packed[c] = n + c < columns ? b[(n + c) * stride + k] : 0.0f;
 }
 
 }  // namespace swath

@@ -4,6 +4,9 @@
 
 #include "vector.h"      // f32v and what is done with it
 #include "elementary.h"  // exp, log, sigmoid, tanh, ...
+#include "trigonometry.h"  // sin, cos
+#include "power.h"       // pow
 #include "reduce.h"      // sums and dots of a row
 #include "gemm.h"        // matrix products
+#include "pack.h"        // activations as the right operand of a product
 #include "lookup.h"      // embedding rows and bags

@@ -23,14 +23,9 @@ namespace detail {
 template <long WIDTH, class F>
 SWATH_INLINE void each_vector(F f) {
   constexpr long REST = WIDTH % LANES;
-#pragma GCC unroll 16
+SWATH_UNROLL
   for (long d = 0; d + LANES <= WIDTH; d += LANES) f(d, static_cast<long>(LANES));
   if (REST) f(WIDTH - REST, REST);
-}
-SWATH_INLINE f32v load_part(const float* p, long count) { return count == LANES ? load(p) : load_n(p, count); }
-SWATH_INLINE void store_part(float* p, f32v x, long count) {
-  if (count == LANES) store(p, x);
-  else store_n(p, x, count);
 }
 
 }  // namespace detail
@@ -38,7 +33,7 @@ SWATH_INLINE void store_part(float* p, f32v x, long count) {
 template <long WIDTH>
 SWATH_INLINE void copy_row(float* to, const float* from) {
   if (WIDTH == 1) *to = *from;
-  else detail::each_vector<WIDTH>([=](long d, long n) { detail::store_part(to + d, detail::load_part(from + d, n), n); });
+  else detail::each_vector<WIDTH>([=](long d, long n) { store_n(to + d, load_n(from + d, n), n); });
 }
 
 template <long WIDTH>
@@ -62,7 +57,7 @@ SWATH_INLINE void bag(float* to, const float* table, const Id* ids, long count, 
   for (long i = 0; i < (count < AHEAD ? count : AHEAD); ++i) prefetch_row<WIDTH>(table + static_cast<long>(ids[i]) * WIDTH);
   for (long begin = 0; begin < WIDTH; begin += BLOCK * LANES) {
     f32v total[BLOCK];
-#pragma GCC unroll 8
+SWATH_UNROLL
     for (int v = 0; v < BLOCK; ++v) total[v] = first;
     long counted = 0;
     for (long i = 0; i < count; ++i) {
@@ -70,16 +65,16 @@ SWATH_INLINE void bag(float* to, const float* table, const Id* ids, long count, 
       if (static_cast<long>(ids[i]) == padding) continue;
       ++counted;
       const float* row = table + static_cast<long>(ids[i]) * WIDTH + begin;
-#pragma GCC unroll 8
+SWATH_UNROLL
       for (int v = 0; v < BLOCK; ++v) {
         const long left = WIDTH - begin - v * LANES;
-        if (left > 0) total[v] = take(total[v], load_part(row + v * LANES, left < LANES ? left : LANES), i);
+        if (left > 0) total[v] = take(total[v], load_n(row + v * LANES, left < LANES ? left : LANES), i);
       }
     }
-#pragma GCC unroll 8
+SWATH_UNROLL
     for (int v = 0; v < BLOCK; ++v) {
       const long left = WIDTH - begin - v * LANES;
-      if (left > 0) store_part(to + begin + v * LANES, finish(total[v], counted), left < LANES ? left : LANES);
+      if (left > 0) store_n(to + begin + v * LANES, finish(total[v], counted), left < LANES ? left : LANES);
     }
   }
 }

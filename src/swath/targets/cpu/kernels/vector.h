@@ -7,7 +7,9 @@
 //
 // Memory     load(p) load_n(p, n) load_strided(p, stride) load_strided_n(p, stride, n)
 //            store(p, x) store_n(p, x, n) store_strided_n(p, stride, x, n)
-//            No alignment is asked for. The _n forms touch lanes 0..n-1 only, 0 <= n <= LANES; other lanes load as 0.
+//            load_some(p, n) store_some(p, x, n)
+//            No alignment is asked for. The _n and _some forms touch lanes 0..n-1 only, 0 <= n <= LANES; other lanes load
+//            as 0. _some looks whether n == LANES first.
 // Making     broadcast(float) zero() lane_numbers() = 0, 1, 2, ...
 // Arithmetic fma(a, b, c) = a * b + c rounded once; min max (NaN if either is NaN, as PyTorch); clamp(x, low, high);
 //            relu(x) = max(x, 0); abs; copy_sign(size, sign); sign (0 for NaN, as torch.sign); sqrt, reciprocal (both
@@ -24,6 +26,7 @@
 
 #define SWATH_INLINE static inline __attribute__((always_inline))
 #define SWATH_INLINE_MEMBER inline __attribute__((always_inline))
+#define SWATH_UNROLL _Pragma("GCC unroll 16")  // whole: no loop so marked runs longer
 
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
 #include "vector_v4.h"
@@ -44,8 +47,21 @@ SWATH_INLINE f32v load(const float* p) { return *reinterpret_cast<const f32v_any
 SWATH_INLINE void store(float* p, f32v x) { *reinterpret_cast<f32v_anywhere*>(p) = x; }
 
 SWATH_INLINE mask first_lanes(long count) { return isa::first(static_cast<int>(count)); }
-SWATH_INLINE f32v load_n(const float* p, long count) { return isa::load_masked(p, first_lanes(count)); }
-SWATH_INLINE void store_n(float* p, f32v x, long count) { isa::store_masked(p, x, first_lanes(count)); }
+// Where the compiler sees that all lanes are meant, these are load and store; load_some and store_some look at run time,
+// for loops whose count is nearly always LANES.
+SWATH_INLINE f32v load_n(const float* p, long count) {
+  if (__builtin_constant_p(count) && count == LANES) return load(p);
+  return isa::load_masked(p, first_lanes(count));
+}
+SWATH_INLINE void store_n(float* p, f32v x, long count) {
+  if (__builtin_constant_p(count) && count == LANES) return store(p, x);
+  isa::store_first(p, x, count);
+}
+SWATH_INLINE f32v load_some(const float* p, long count) { return count == LANES ? load(p) : load_n(p, count); }
+SWATH_INLINE void store_some(float* p, f32v x, long count) {
+  if (count == LANES) store(p, x);
+  else store_n(p, x, count);
+}
 
 // Scalar loads, not a gather instruction: on Zen 4 a 16-lane gather costs more than its 16 loads.
 SWATH_INLINE f32v load_strided(const float* p, long stride) { return isa::load_strided(p, stride); }
@@ -101,6 +117,7 @@ SWATH_INLINE long to_int64(float x) {
 // ---- arithmetic
 
 SWATH_INLINE f32v fma(f32v a, f32v b, f32v c) { return isa::fma(a, b, c); }
+SWATH_INLINE f64v fma(f64v a, f64v b, f64v c) { return isa::fma(a, b, c); }
 SWATH_INLINE f32v sqrt(f32v x) { return isa::sqrt(x); }
 SWATH_INLINE f32v reciprocal(f32v x) { return 1.0f / x; }
 
@@ -128,6 +145,15 @@ SWATH_INLINE f32v trunc(f32v x) { return isa::round<11>(x); }
 // ---- lanes
 
 namespace detail {
+
+// The numbers of all lanes as template arguments, for shuffles: `(LANE ^ 1)...` swaps neighbours.
+template <int... LANE>
+struct Lanes {};
+#if defined(__AVX512F__)
+typedef Lanes<0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15> AllLanes;
+#else
+typedef Lanes<0, 1, 2, 3, 4, 5, 6, 7> AllLanes;
+#endif
 
 typedef float f32x8 __attribute__((vector_size(32)));
 typedef float f32x4 __attribute__((vector_size(16)));

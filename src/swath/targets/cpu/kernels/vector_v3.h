@@ -33,8 +33,29 @@ SWATH_INLINE f32v select(mask m, f32v yes, f32v no) { return __builtin_ia32_blen
 SWATH_INLINE f32v load_masked(const float* p, mask m) {
   return __builtin_ia32_maskloadps256(reinterpret_cast<const f32v*>(p), m.lanes);
 }
-SWATH_INLINE void store_masked(float* p, f32v x, mask m) {
-  __builtin_ia32_maskstoreps256(reinterpret_cast<f32v*>(p), m.lanes, x);
+// Lanes 0 .. count - 1 by halves: the masked store instruction takes 40 micro-operations on Zen 4.
+SWATH_INLINE void store_first(float* p, f32v x, long count) {
+  typedef float f32x4 __attribute__((vector_size(16)));
+  typedef f32x4 f32x4_anywhere __attribute__((aligned(4), may_alias));
+  typedef double f64_anywhere __attribute__((aligned(4), may_alias));
+  typedef double f64x2 __attribute__((vector_size(16)));
+  f32x4 part = __builtin_shufflevector(x, x, 0, 1, 2, 3);
+  if (count & 8) {
+    *reinterpret_cast<f32x4_anywhere*>(p) = part;
+    *reinterpret_cast<f32x4_anywhere*>(p + 4) = __builtin_shufflevector(x, x, 4, 5, 6, 7);
+    return;
+  }
+  if (count & 4) {
+    *reinterpret_cast<f32x4_anywhere*>(p) = part;
+    part = __builtin_shufflevector(x, x, 4, 5, 6, 7);
+    p += 4;
+  }
+  if (count & 2) {
+    *reinterpret_cast<f64_anywhere*>(p) = ((f64x2)part)[0];
+    part = __builtin_shufflevector(part, part, 2, 3, 2, 3);
+    p += 2;
+  }
+  if (count & 1) *p = part[0];
 }
 
 template <int PREDICATE>

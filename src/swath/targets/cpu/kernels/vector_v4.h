@@ -47,7 +47,9 @@ SWATH_INLINE f32v select(mask m, f32v yes, f32v no) { return __builtin_ia32_blen
 #endif
 
 SWATH_INLINE f32v load_masked(const float* p, mask m) { return __builtin_ia32_loadups512_mask(p, f32v{}, m.bits); }
-SWATH_INLINE void store_masked(float* p, f32v x, mask m) { __builtin_ia32_storeups512_mask(p, x, m.bits); }
+SWATH_INLINE void store_first(float* p, f32v x, long count) {
+  __builtin_ia32_storeups512_mask(p, x, first(static_cast<int>(count)).bits);
+}
 
 template <int PREDICATE>
 SWATH_INLINE mask compare(f32v a, f32v b) {
