@@ -29,6 +29,8 @@ from swath.graph.ops.base import RowAxis
 from swath.graph.text import print_graph
 from swath.options import Input, Options
 from swath.passes.pipeline import PassReport, run
+from swath.report.clock import Clock
+from swath.report.compile_report import compile_report, encode_report
 from swath.rows.debatch import debatch
 from swath.runtime.program import Program, load_temporary
 from swath.stages.lowering import lower
@@ -92,8 +94,11 @@ def compile_imported(imported: Imported, name: str, declared: Mapping[str, Input
                      options: Options) -> tuple[Program, Compilation]:
     """The steps after the import: row form, passes, kernels, C++, artefact."""
     _check_declarations(declared, imported.signature)
+    clock = Clock()
     debatched = debatch(imported.graph)
+    clock.mark("debatch")
     graph, reports = run(debatched.graph, options)
+    clock.mark("passes")
     computed, sources = _computed_outputs(graph, debatched.output_rows)
     provenance = Provenance(computed)
     names = {value: leaf.name for value, leaf in zip(graph.inputs, imported.signature.inputs,
@@ -109,7 +114,9 @@ def compile_imported(imported: Imported, name: str, declared: Mapping[str, Input
     outputs = _output_specs(graph, debatched.output_rows, sources, imported.signature, weights)
     program = make_program(state, offsets, options)
     source = write_program(program, name)
+    clock.mark("kernels")
     libraries, texts = _build(source, program, options)
+    clock.mark("libraries")
     contents = Contents(
         name=name,
         model={"class": name},
@@ -127,6 +134,7 @@ def compile_imported(imported: Imported, name: str, declared: Mapping[str, Input
         thread_min_rows=thread_min_rows(state.kernels, program.rows_per_swath),
         rows_per_swath=program.rows_per_swath,
         tolerance=dict(zip(("absolute", "relative"), options.tolerance, strict=True)),
+        report=encode_report(compile_report(reports, program, source, clock.seconds)),
     )
     folder = Path(tempfile.mkdtemp(prefix="swath-"))
     path = write_artifact(folder / f"{name}.swath", contents)

@@ -37,7 +37,10 @@ class Table:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contents:
-    """All of an artefact. Libraries are in rising order of preference; sources are name -> text."""
+    """All of an artefact. Libraries are in rising order of preference; sources are name -> text.
+
+    `report` is the JSON of what the compiler did, for people; without one no file is written.
+    """
 
     name: str
     model: Mapping[str, Any]
@@ -55,3 +58,4 @@ class Contents:
     thread_min_rows: int
     rows_per_swath: int
     tolerance: Mapping[str, float]
+    report: str = ""

@@ -26,6 +26,7 @@ from swath.version import VERSION
 
 WEIGHTS_FILE = "weights.safetensors"
 GRAPH_FILE = "graph.txt"
+REPORT_FILE = "report.json"
 
 
 def write_artifact(path: str | Path, contents: Contents, *, overwrite: bool = False) -> Path:
@@ -38,6 +39,8 @@ def write_artifact(path: str | Path, contents: Contents, *, overwrite: bool = Fa
     with new_folder(path, overwrite=overwrite) as folder:
         files = _Files(folder)
         files.write(GRAPH_FILE, [contents.graph.encode()])
+        if contents.report:
+            files.write(REPORT_FILE, [contents.report.encode()])
         for name, text in contents.sources.items():
             files.write(f"source/{name}", [text.encode()])
         libraries = tuple(
