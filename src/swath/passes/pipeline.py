@@ -14,7 +14,9 @@ from swath.errors import Problem, SwathError, Where
 from swath.graph.ir import Graph
 from swath.options import Options
 from swath.passes.common_subexpressions import common_subexpressions
+from swath.passes.convolution_to_linear import convolution_to_linear
 from swath.passes.dead_code import dead_code
+from swath.passes.delay_permutes import delay_permutes
 from swath.passes.fold_affine import fold_affine
 from swath.passes.fold_constants import fold_constants
 from swath.passes.fuse_parallel_linears import fuse_parallel_linears
@@ -38,12 +40,15 @@ PIPELINE: tuple[Pass, ...] = (
     lower_layer_norm,
     simplify,
     matmul_to_linear,
+    convolution_to_linear,
     fold_affine,
     common_subexpressions,
     dead_code,
     # Loops over columns and pairs that were unrolled
     pack,
     fuse_parallel_linears,
+    simplify,
+    delay_permutes,
     simplify,
     reorder_weights,
     # What the passes before left behind
