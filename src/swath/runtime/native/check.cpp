@@ -146,10 +146,9 @@ void Call::place(size_t input) {
   const Layout& layout = spec.layout;
   const View& view = frame_->views[input];
   int64_t item = item_size(view.dtype);
+  // The values of a ragged input have no batch axis: every slice of rows gets all of them.
   bool has_rows = spec.kind == InputKind::kRows || spec.kind == InputKind::kOffsets;
-  int64_t row_bytes = spec.kind == InputKind::kRagged ? item
-                      : has_rows                      ? layout.row_items * item
-                                                      : 0;
+  int64_t row_bytes = has_rows ? layout.row_items * item : 0;
   int64_t extent = view.rank > 0 ? view.shape[0] : 1;
   frame_->input_extents[input] = extent;
   frame_->input_row_bytes[input] = row_bytes;
