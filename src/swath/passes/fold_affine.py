@@ -184,13 +184,15 @@ def _channels(
     """Scale and shift of each channel along `axis` of shape `viewed`, into which a value of
     `shape` is reshaped; None if they differ within a channel."""
     found: list[Array | None] = []
+    if 0 in shape:
+        return None
     for array in (affine.scale, affine.shift):
         if array is None:
             found.append(None)
             continue
         whole = np.moveaxis(np.broadcast_to(array, shape).reshape(viewed), axis, -1)
         rows = whole.reshape(-1, viewed[axis])
-        if not len(rows) or not np.array_equal(rows, np.broadcast_to(rows[:1], rows.shape)):
+        if not np.array_equal(rows, np.broadcast_to(rows[:1], rows.shape)):
             return None
         found.append(rows[0])
     return found[0], found[1]

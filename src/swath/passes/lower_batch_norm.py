@@ -46,7 +46,7 @@ def _scale_and_shift(rewriter: Rewriter, op: Op, inputs: Inputs) -> Made:
     x = inputs[0]
 
     def per_channel(array: Array) -> Array:
-        return array.astype(x.type.dtype.numpy).reshape(-1, *(1,) * (x.type.rank - 2))
+        return array.astype(x.type.dtype.numpy).reshape(*array.shape, *(1,) * (x.type.rank - 2))
 
     scaled = rewriter.add(Binary("mul"), x, rewriter.constant(per_channel(scale), "scale"))
     return Binary("add"), (scaled, rewriter.constant(per_channel(shift), "shift"))

@@ -75,7 +75,9 @@ class _Walker:
 
     def _pieces(self, x: Value) -> list[_Piece] | None:
         shape = x.type.shape
-        if any(size != 1 for size in shape[:-1]) or not isinstance(shape[-1], int):
+        if any(size != 1 for size in shape[:-1]) or shape[-1] == 0:
+            return None
+        if not isinstance(shape[-1], int):
             return None
         if any(not isinstance(user.op, Linear) for user in self._users[x]) or x in self._outputs:
             return None

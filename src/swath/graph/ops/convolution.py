@@ -68,11 +68,13 @@ class Convolution(Op):
         kernel = weight.shape[2:]
         x = np.pad(x, ((0, 0), (0, 0), *self.padding))
         windows = _windows(x, kernel, self.stride, self.dilation)
-        windows = windows.reshape(x.shape[0], self.groups, -1, *windows.shape[2:])
+        # No -1 for the rows or channels: a call may have no rows.
+        rows, channels = windows.shape[:2]
+        windows = windows.reshape(rows, self.groups, channels // self.groups, *windows.shape[2:])
         weight = weight.reshape(self.groups, -1, *weight.shape[1:])
         space, inner = "xy"[: len(kernel)], "kl"[: len(kernel)]
         result = np.einsum(f"ngc{space}{inner},goc{inner}->ngo{space}", windows, weight)
-        result = result.reshape(x.shape[0], -1, *result.shape[3:])
+        result = result.reshape(rows, result.shape[1] * result.shape[2], *result.shape[3:])
         if bias:
             result = result + bias[0].reshape(-1, *(1,) * len(kernel))
         return results(result)

@@ -109,7 +109,7 @@ def square_of_self(_rewriter: Rewriter, op: Op, inputs: Inputs) -> Made:
 
 
 def maximum_with_zero(rewriter: Rewriter, op: Op, inputs: Inputs) -> Made:
-    """max(x, 0) is relu(x).
+    """max(x, 0) is relu(x); max(x, -0) is not.
 
     Before:
         input %x: f32[1,4] @candidate
@@ -125,7 +125,7 @@ def maximum_with_zero(rewriter: Rewriter, op: Op, inputs: Inputs) -> Made:
         return None
     for x, other in (inputs, inputs[::-1]):
         numeric = x.type.dtype.is_float or x.type.dtype.is_integer
-        if numeric and not other.type.rank and rewriter.scalar(other) == 0:
+        if numeric and not other.type.rank and repr(rewriter.scalar(other)) == "0.0":
             return Unary("relu"), (x,)
     return None
 
