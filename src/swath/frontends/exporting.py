@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import traceback
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +16,11 @@ import torch
 from torch import nn
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.export import ExportedProgram
+from torch.fx.experimental import proxy_tensor
 
 from swath.errors import UnsupportedModel
 from swath.frontends.examples import Example
+from swath.frontends.origins import is_torch_file
 from swath.frontends.unsupported import Unsupported
 
 
@@ -31,7 +36,7 @@ def export(model: nn.Module, example: Example,
            dynamic_shapes: Any) -> ExportedProgram:
     """The program of a model, un-decomposed. Non-strict tracing is tried first: it keeps the values
     of constants that strict tracing makes fakes of. Raises ExportFailure."""
-    with _quiet():
+    with quiet():
         try:
             return _traced(model, example, dynamic_shapes, strict=False)
         except Exception as failure:  # torch.export raises whatever the model or a fake kernel does
@@ -60,16 +65,44 @@ def fake_constants(program: ExportedProgram) -> list[str]:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
-    """Tracing without PyTorch's fused transformer kernels and without its warnings."""
+def quiet() -> Iterator[None]:
+    """Tracing without PyTorch's fused transformer kernels, its warnings and its logging; what a
+    failure means is told by us."""
     fast_path = torch.backends.mha.get_fastpath_enabled()
+    disabled = logging.root.manager.disable
     torch.backends.mha.set_fastpath_enabled(False)
+    logging.disable(logging.CRITICAL)
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), deep_frames(), redirect_stderr(StringIO()):
             warnings.simplefilter("ignore")
             yield
     finally:
+        logging.disable(disabled)
         torch.backends.mha.set_fastpath_enabled(fast_path)
+
+
+@contextmanager
+def deep_frames() -> Iterator[None]:
+    """Let torch record the deepest frame of the model with each node, not only those of `forward`
+    methods: helper functions are where the line at fault often is."""
+    tracer = proxy_tensor.PythonKeyTracer
+    name = "_filter_traceback_frames"
+    before = tracer.__dict__.get(name)
+    setattr(tracer, name, _model_frames)
+    try:
+        yield
+    finally:
+        if before is None:
+            delattr(tracer, name)
+        else:
+            setattr(tracer, name, before)
+
+
+def _model_frames(_: Any, summary: traceback.StackSummary) -> traceback.StackSummary:
+    for frame in reversed(summary):
+        if not is_torch_file(frame.filename):
+            return traceback.StackSummary.from_list([frame])
+    return traceback.StackSummary.from_list([])
 
 
 def load(path: str | os.PathLike[str]) -> ExportedProgram:
@@ -80,7 +113,7 @@ def load(path: str | os.PathLike[str]) -> ExportedProgram:
             "check the path",
         )
     try:
-        with _quiet():
+        with quiet():
             return torch.export.load(path)
     except Exception as error:
         raise Unsupported(

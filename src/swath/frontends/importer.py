@@ -22,14 +22,15 @@ from swath.frontends.context import Context
 from swath.frontends.liveness import is_in_place, live_nodes, op_key
 from swath.frontends.origins import Origins
 from swath.frontends.promotion import HALF_TYPES, graph_dtype
-from swath.frontends.refusals import missing_rule, no_half_arithmetic
+from swath.frontends.refusals import missing_rule, no_half_arithmetic, rule_defect
 from swath.frontends.rules import RULES
 from swath.frontends.rules.inplace import RESHAPING, pure_name
 from swath.frontends.rules.views import VIEWS
+from swath.frontends.signature import Signature
 from swath.frontends.sizes import Sizes
 from swath.frontends.unsupported import Unsupported
 from swath.frontends.weights import Weights
-from swath.graph.ir import Origin, Value
+from swath.graph.ir import Graph, Origin, Value
 from swath.graph.types import TensorType
 
 # Ops that only check; their checks are the runtime's or can't fail here.
@@ -48,8 +49,23 @@ _MAYBE_COPIES = {"aten.reshape.default", "aten.flatten.using_ints", "aten.reshap
                  "aten.contiguous.default", "aten.ravel.default"}
 
 
+_SIZED_BY_CONSTANTS = {
+    "aten.index.Tensor", "aten.repeat_interleave.self_Tensor", "aten.masked_select.default",
+    "aten.nonzero.default", "aten.repeat_interleave.Tensor",
+}  # fmt: skip
+_NUMBERS = {"aten.item.default", "aten._local_scalar_dense.default"}
+
+
 class Broken:
     """Stands for what can't be imported and has no type of the graph."""
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """A model as a graph whose tensors carry the batch axis, and how the model is called."""
+
+    graph: Graph
+    signature: Signature
 
 
 @dataclass(slots=True)
@@ -105,11 +121,24 @@ class Importer:
         context.op = key
         context.name = _value_name(context.origin, key)
         try:
+            if key in _SIZED_BY_CONSTANTS:
+                return self._apply_unsized(node, key, symbolic)
             context.results = tuple(self._type(value) for value in _leaves(symbolic))
             return self._apply(node, key)
         except Unsupported as refusal:
             self.problems.append(refusal.at(context.origin))
             return self._stand_in(symbolic)
+
+    def _apply_unsized(self, node: fx.Node, key: str, symbolic: Any) -> Any:
+        """An op whose output size torch takes from data; if the data is constant, so is the size."""
+        self.context.results = (None,) * len(_leaves(symbolic))
+        result = self._apply(node, key)
+        for made, stated in zip(_leaves(result), _leaves(symbolic), strict=True):
+            if isinstance(made, Tensor):
+                self.sizes.bind(stated.shape, made.value.type.shape)
+                self.context.results = (self._type(stated),)
+                self._check_result(made.value)
+        return result
 
     def _apply(self, node: fx.Node, key: str) -> Any:
         arguments = [self._argument(argument) for argument in node.args]
@@ -175,7 +204,7 @@ class Importer:
         values = result if isinstance(result, list | tuple) else (result,)
         for value, expected in zip(cast("Sequence[Any]", values), self.context.results, strict=False):
             if value is not None and expected is not None and value.type != expected:
-                raise AssertionError(f"{self.context.op}: {value.type} instead of {expected}")
+                raise rule_defect(self.context.op, value.type, expected, self.context.origin)
 
     def _check_half(self, node: fx.Node, key: str) -> None:
         for value in _leaves(node.meta.get("val")):
@@ -213,16 +242,28 @@ class Importer:
 
     def _symbolic(self, node: fx.Node, key: str, symbolic: Any) -> Any:
         """A size, or a number computed from sizes."""
-        del key
         if isinstance(symbolic, bool | int | float):
             return symbolic
         self.context.origin = self.origins.of(node.meta)
         try:
+            if key in _NUMBERS:
+                return self._number(node, key, symbolic)
             if isinstance(symbolic, torch.SymInt):
                 return self.sizes.dim(symbolic)
             return self.sizes.number(symbolic)
         except Unsupported as refusal:
             return self._late_refusal(node, refusal)
+
+    def _number(self, node: fx.Node, key: str, symbolic: Any) -> Any:
+        """A tensor as a Python number: only if it depends on no input. Raises Unsupported."""
+        tensor = self.environment[cast("fx.Node", node.args[0])]
+        known = None
+        if isinstance(tensor, Tensor):
+            known = self.context.known_scalar(aliases.read(self.context, tensor))
+        if known is None:
+            raise missing_rule(key)
+        self.sizes.symbols[symbolic.node.expr] = known
+        return known
 
     def _late_refusal(self, node: fx.Node, refusal: Unsupported) -> Any:
         # Only a size that something but a check uses matters.

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from swath.frontends.unsupported import Unsupported
+from swath.errors import InternalError, Problem
+from swath.frontends.unsupported import Unsupported, where
+from swath.graph.ir import Origin
+from swath.graph.types import TensorType
 
 _RANDOM = (
     "SW011",
@@ -89,3 +92,14 @@ def no_half_arithmetic(key: str, dtype: str) -> Unsupported:
         "half precision is only supported for stored tables that are widened before they are used",
         "call model.float() before compiling, and remove autocast and .half() from forward",
     )
+
+
+def rule_defect(key: str, made: TensorType, stated: TensorType, origin: Origin) -> InternalError:
+    """A rule gave another type than torch states."""
+    return InternalError(Problem(
+        "SW921",
+        f"the rule of `{key}` gave {made} where torch states {stated}",
+        "element type and shape of every imported value must be those of the model",
+        "rule developer: correct the rule in frontends/rules",
+        where(origin),
+    ))

@@ -87,7 +87,7 @@ def _keys(spec: pytree.TreeSpec, path: str) -> tuple[str, ...] | None:
     """The names of the children, None for lists and tuples. Raises Unsupported."""
     kind: Any = spec.type
     context: Any = spec.context
-    if kind in (tuple, list):
+    if kind in (tuple, list) or getattr(kind, "__module__", "") == "torch.return_types":
         return None
     keys = _context_keys(kind, context)
     if keys is None or not all(isinstance(key, str) for key in keys):

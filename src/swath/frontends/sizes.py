@@ -23,7 +23,7 @@ _PROBES = (2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 30, 64, 1009, 65537)
 class Sizes:
     """Evaluates sizes; `symbols` says what torch's symbols stand for."""
 
-    symbols: dict[Any, Dim]
+    symbols: dict[Any, Any]
     _known: dict[Any, Dim] = field(default_factory=dict[Any, Dim])
 
     def shape(self, shape: torch.Size | tuple[Any, ...]) -> Shape:
@@ -41,11 +41,19 @@ class Sizes:
             known = self._known[key] = self.evaluate(raw.expr)
         return known
 
+    def bind(self, stated: torch.Size, actual: Shape) -> None:
+        """Let a symbol that torch took from constant data stand for the size that it has."""
+        for size, known in zip(stated, actual, strict=True):
+            if isinstance(size, torch.SymInt):
+                raw: Any = size.node
+                if raw.expr.is_Symbol and raw.expr not in self.symbols:
+                    self.symbols[raw.expr] = known
+
     def number(self, value: Any) -> bool | float:
         """A number computed from sizes that is the same for every batch. Raises Unsupported."""
         expression = value.node.expr
         dims = {symbol: self.symbols.get(symbol) for symbol in expression.free_symbols}
-        if any(not isinstance(dim, int | BatchSize) for dim in dims.values()):
+        if any(not isinstance(dim, int | float | BatchSize) for dim in dims.values()):
             raise data_dependent_size()
         results = {
             expression.xreplace({s: at_batch(_present(d), b) for s, d in dims.items()})
@@ -98,11 +106,10 @@ def _linear(expression: Any, dims: dict[Any, Dim | None]) -> Dim:
     return make_dim(multiple, extra)
 
 
-def at_batch(dim: Dim, batch: int) -> int:
+def at_batch(dim: Any, batch: int) -> Any:
     """The size at a batch (of a size that is no ragged one)."""
     if isinstance(dim, BatchSize):
         return dim.multiple * batch + dim.extra
-    assert isinstance(dim, int)
     return dim
 
 

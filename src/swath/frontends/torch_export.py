@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, cast
 
 import torch
@@ -19,7 +18,7 @@ from swath.frontends.aliases import Tensor
 from swath.frontends.context import Context
 from swath.frontends.diagnose import explain_failure
 from swath.frontends.examples import default_shapes, read_example
-from swath.frontends.importer import Importer
+from swath.frontends.importer import Imported, Importer
 from swath.frontends.prune import pruned
 from swath.frontends.promotion import HALF_TYPES, graph_dtype
 from swath.frontends.roles import Roles, find_roles
@@ -27,19 +26,11 @@ from swath.frontends.signature import InputLeaf, Leaves, OutputLeaf, Signature, 
 from swath.frontends.sizes import Sizes
 from swath.frontends.unsupported import Unsupported
 from swath.frontends.weights import Weights
-from swath.graph.ir import Graph, GraphBuilder, Value
+from swath.graph.ir import GraphBuilder, Value
 from swath.graph.types import TensorType
 from swath.options import Input
 
 Model = nn.Module | ExportedProgram | str | os.PathLike[str]
-
-
-@dataclass(frozen=True, slots=True)
-class Imported:
-    """A model as a graph whose tensors carry the batch axis, and how the model is called."""
-
-    graph: Graph
-    signature: Signature
 
 
 def import_program(

@@ -286,6 +286,20 @@ def isin(context: Context, elements: Value, test_elements: Value, *, assume_uniq
     return context.unary("logical_not", found) if invert else found
 
 
+def masked_select(context: Context, x: Value, mask: Value) -> Value:
+    """The elements at the hits of a mask that depends on no input."""
+    x, mask = context.broadcast((x, mask))
+    return index(context, x, [mask])
+
+
+def nonzero(context: Context, x: Value) -> Value:
+    """Positions of what isn't zero, for a value that depends on no input."""
+    known = context.known(x)
+    if known is None:
+        raise missing_rule(context.op)
+    return context.constant("nonzero", np.argwhere(known).astype(np.int64))
+
+
 def masked_scatter(context: Context, *_: Any) -> Value:
     """Values in the order of the hits of a mask."""
     raise unsupported_form(context.op, "a mask, whose hits depend on the data")
@@ -310,6 +324,8 @@ RULES: Mapping[str, Rule] = {
     **aliases(bucketize, "bucketize.Tensor"),
     **aliases(searchsorted, "searchsorted.Tensor"),
     **aliases(isin, "isin.Tensor_Tensor"),
+    **aliases(masked_select, "masked_select.default"),
+    **aliases(nonzero, "nonzero.default"),
     **aliases(masked_scatter, "masked_scatter.default"),
     **aliases(masked_fill, "masked_fill.Scalar", "masked_fill.Tensor"),
 }  # fmt: skip

@@ -41,6 +41,13 @@ def matmul(context: Context, a: Value, b: Value) -> Value:
     return context.drop_axis(result, result.type.rank - 1) if b.type.rank == 1 else result
 
 
+def inner(context: Context, a: Value, b: Value) -> Value:
+    """The sum of products over the last axes."""
+    if a.type.rank == 0 or b.type.rank == 0:
+        return context.binary("mul", a, b)
+    return tensordot(context, a, b, (-1,), (-1,))
+
+
 def added(context: Context, bias: Value, product: Value, beta: Operand, alpha: Operand) -> Value:
     """beta * bias + alpha * product."""
     if beta == 0 and not isinstance(beta, Value):
@@ -118,8 +125,8 @@ def multi_head(context: Context, *_: Any, **__: Any) -> Value:
 RULES: Mapping[str, Rule] = {
     **aliases(linear, "linear.default"),
     **aliases(matmul, "matmul.default", "mm.default", "bmm.default", "mv.default",
-              "dot.default", "vdot.default", "inner.default", "linalg_matmul.default",
-              "linalg_vecdot.default"),
+              "dot.default", "vdot.default", "linalg_matmul.default"),
+    **aliases(inner, "inner.default"),
     **aliases(addmm, "addmm.default", "baddbmm.default", "addmv.default"),
     **aliases(addbmm, "addbmm.default"),
     **aliases(addr, "addr.default"),
