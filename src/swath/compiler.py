@@ -30,7 +30,7 @@ from swath.graph.text import print_graph
 from swath.options import Input, Options
 from swath.passes.pipeline import PassReport, run
 from swath.report.clock import Clock
-from swath.report.compile_report import compile_report, encode_report
+from swath.report.make_report import compile_report, encode_report
 from swath.rows.debatch import debatch
 from swath.runtime.program import Program, load_temporary
 from swath.stages.lowering import lower

@@ -164,7 +164,7 @@ def _named(made: Any, specification: str) -> NamedModel:
     from torch import nn
     from torch.export import ExportedProgram
 
-    parts = cast("tuple[Any, ...]", made) if isinstance(made, tuple) else ()
+    parts: list[Any] = list(cast("tuple[Any, ...]", made)) if isinstance(made, tuple) else []
     if not 2 <= len(parts) <= 4:
         kind = type(cast("object", made)).__name__
         count = f" of {len(parts)}" if parts else ""
