@@ -14,6 +14,7 @@ from swath.errors import Problem, SwathError, Where
 from swath.graph.ir import Graph
 from swath.options import Options
 from swath.passes.common_subexpressions import common_subexpressions
+from swath.passes.contract_products import contract_products
 from swath.passes.convolution_to_linear import convolution_to_linear
 from swath.passes.dead_code import dead_code
 from swath.passes.delay_permutes import delay_permutes
@@ -39,6 +40,7 @@ PIPELINE: tuple[Pass, ...] = (
     lower_attention,
     lower_layer_norm,
     simplify,
+    contract_products,
     matmul_to_linear,
     convolution_to_linear,
     fold_affine,

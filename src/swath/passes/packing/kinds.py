@@ -55,14 +55,14 @@ def is_part_kind(kind: Kind) -> bool:
 def group_by_kind(nodes: Iterable[Node]) -> dict[Kind, list[Node]]:
     """The nodes by kind, those that can't be packed left out.
 
-    A slice goes with the other slices of its value or with equal slices of other values, whichever
-    are more.
+    A slice goes with the other slices of its value, or with equal slices of other values if those
+    are more than twice as many: the slices of one value are one pack without any copying.
     """
     kinds = [(node, kind_of(node), part_kind(node)) for node in nodes]
     counts = Counter(kind for _, *pair in kinds for kind in pair if kind is not None)
     groups: dict[Kind, list[Node]] = {}
     for node, kind, part in kinds:
-        if kind is not None and part is not None and counts[part] >= counts[kind]:
+        if kind is not None and part is not None and 2 * counts[part] >= counts[kind]:
             kind = part
         if kind is not None:
             groups.setdefault(kind, []).append(node)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from swath.graph.ir import Value
-from swath.graph.ops import Permute, Reshape
+from swath.graph.ops import Expand, Permute, Reshape
 from swath.graph.ops.base import Op
 from swath.passes.rewriter import Inputs, Made, Rewriter, Rule, is_static
 
@@ -49,6 +49,16 @@ def chain_of_views(rewriter: Rewriter, op: Op, inputs: Inputs) -> Made:
         if order is not None:
             private = all(rewriter.uses(value) == 1 for value in values[start + 1 :])
             return _canonical(rewriter, ops[start:], values[start], order, private)
+    return None
+
+
+def stored_in_order(rewriter: Rewriter, op: Permute, value: Value) -> Value | None:
+    """What `op` of `value` is a reshape of if it undoes the permutes before it, else None."""
+    ops, values = _chain(rewriter, op, value)
+    for start, source in enumerate(values):
+        order = _compose(source.type.static_shape, ops[start:])
+        if order is not None and len(order.axes) < 2:
+            return source
     return None
 
 
@@ -168,4 +178,33 @@ def _merged(atoms: list[_Atom], order: list[_Atom]) -> _Order:
     return _Order(tuple(sizes), tuple(by_source.index(group) for group in groups))
 
 
-CHAIN_RULES: tuple[Rule, ...] = (chain_of_views,)
+def reshape_of_expand(rewriter: Rewriter, op: Op, inputs: Inputs) -> Made:
+    """A reshape that only adds or drops axes of size 1 comes before an expand, where it may meet
+    other reshapes, and the expand may meet what doesn't need it.
+
+    Before:
+        input %x: f32[1,20,1,1] @candidate
+        %b: f32[1,20,1,8] @candidate = expand(%x, shape=[1, 20, 1, 8])
+        %c: f32[1,20,8] @candidate = reshape(%b, shape=[1, 20, 8])
+        return %c
+    After:
+        input %x: f32[1,20,1,1] @candidate
+        %c.reshape: f32[1,20,1] @candidate = reshape(%x, shape=[1, 20, 1])
+        %c: f32[1,20,8] @candidate = expand(%c.reshape, shape=[1, 20, 8])
+        return %c
+    """
+    made = rewriter.made_by(inputs[0], Expand) if isinstance(op, Reshape) else None
+    if made is None or not is_static(*inputs) or not isinstance(op, Reshape):
+        return None
+    (source,), wide = made[1], inputs[0].type.static_shape
+    padded = (1,) * (len(wide) - source.type.rank) + source.type.static_shape
+    sizes = [(new, old) for new, old in zip(wide, padded, strict=True) if new != 1]
+    if [new for new, _ in sizes] != [size for size in op.shape if size != 1]:
+        return None
+    olds = iter([old for _, old in sizes])
+    shape = tuple(1 if size == 1 else next(olds) for size in op.shape)
+    narrow = source if shape == source.type.shape else rewriter.add(Reshape(shape), source)
+    return Expand(op.shape), (narrow,)
+
+
+CHAIN_RULES: tuple[Rule, ...] = (chain_of_views, reshape_of_expand)
