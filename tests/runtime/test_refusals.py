@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 import torch
 
+import handmade
 from swath.errors import InvalidInput, Problem
-from swath.runtime import Program
+from swath.runtime import Program, load
 
 
 def refusal(call: Callable[[], Any]) -> Problem:
@@ -193,3 +196,26 @@ def test_a_refusal_leaves_the_program_usable(scale: Program) -> None:
     assert scale(x())[0, 0] == 4
     scale.close()
     assert scale.closed
+
+
+def test_bfloat16_outputs_go_to_torch_only(write: handmade.Write) -> None:
+    scale = handmade.scale_model()
+    body = """
+    const unsigned short* x = (const unsigned short*)call->inputs[0];
+    ((unsigned short*)call->outputs[0])[row] = x[row];
+    """
+    spec = {"dtype": "bfloat16", "row_shape": (1,)}
+    model = dataclasses.replace(
+        scale,
+        body=body,
+        inputs=[msgspec.structs.replace(scale.inputs[0], **spec)],
+        outputs=[msgspec.structs.replace(scale.outputs[0], **spec)],
+    )
+    program = load(write(model))
+    x = torch.tensor([1.5, -2.0], dtype=torch.bfloat16)
+    assert torch.equal(program(x), x)
+    half = dataclasses.replace(
+        model, inputs=[msgspec.structs.replace(scale.inputs[0], dtype="int16", row_shape=(1,))]
+    )
+    program = load(write(half))
+    assert refusal(lambda: program(np.zeros(2, np.int16))).id == "SW116"
