@@ -148,6 +148,8 @@ class Grower:
         random = np.random.default_rng(self.choose(8))
         if dtype is DType.INT64:
             array = random.integers(0, IDS, shape)
+        elif dtype is DType.BOOL:
+            array = random.random(shape) < 0.5
         else:
             array = random.standard_normal(shape).astype(dtype.numpy)
         return self.builder.constant("constant", array, TensorType(dtype, shape, Space.ONCE))
@@ -162,6 +164,10 @@ class Grower:
         if not fitting:
             raise ShapeError("there is none")
         return fitting[max(self.choose(len(fitting)), self.choose(len(fitting)))]
+
+    def exact(self) -> Value:
+        """A float input: where a rounding could make a jump, nothing computed will do."""
+        return self.values[self.choose(5)]
 
     def any_value(self, least: int = 0) -> Value:
         return self.pick((DType.FLOAT32, DType.INT64, DType.BOOL)[self.choose(3)], least)
@@ -228,8 +234,8 @@ class Grower:
 
     def reciprocal(self) -> None:
         """What shows the sign of a zero."""
-        x = self.add(Binary("add"), self.pick(), self.number())
-        self.tamed(Unary("reciprocal"), x)
+        x = self.add(Unary("relu"), self.exact()) if self.flag() else self.exact()
+        self.tamed(Unary("reciprocal"), self.add(Binary("add"), x, self.number()))
 
     def integer_binary(self) -> None:
         x = self.pick(DType.INT64)
@@ -241,7 +247,7 @@ class Grower:
         self.add(Binary("remainder"), x, seven)
 
     def compare(self) -> None:
-        self.add(Binary(COMPARISONS[self.choose(4)]), self.pick(), self.number())
+        self.add(Binary(COMPARISONS[self.choose(4)]), self.exact(), self.number())
 
     def logical(self) -> None:
         function = ("logical_and", "logical_or", "logical_xor")[self.choose(3)]
@@ -260,8 +266,8 @@ class Grower:
             self.choose(5)
         ]
         source = self.any_value()
-        if source.type.dtype is DType.FLOAT32 and target is DType.BOOL:
-            source = self.add(Unary("relu"), source)
+        if source.type.dtype is DType.FLOAT32 and not target.is_float:
+            source = self.exact()
         first = self.add(Cast(target), source)
         if target in (DType.FLOAT64, DType.INT32):
             self.add(Cast((DType.FLOAT32, DType.INT64)[self.choose(2)]), first)
@@ -381,8 +387,7 @@ class Grower:
         self.tamed(ops[self.choose(len(ops))], x)
 
     def order(self) -> None:
-        """Of inputs alone: a rounding elsewhere could change an order."""
-        x = self.values[self.choose(5)]
+        x = self.exact()
         axis = self.axis(x)
         ops: tuple[Op, ...] = (
             Sort(axis, self.flag()),
@@ -462,9 +467,8 @@ class Grower:
         rows = self.size(x, x.type.rank - 2)
         masks: list[Value] = []
         if self.flag():
-            masks = [self.add(Binary("lt"), self.like(x), self.number())]
-            if self.size(x, x.type.rank - 1) != rows:
-                masks = [self.constant(rows, rows)]
+            dtype = DType.BOOL if self.flag() else DType.FLOAT32
+            masks = [self.constant(rows, rows, dtype=dtype)]
         self.add(Attention(0.5, self.flag()), x, self.like(x), self.like(x), *masks)
 
     # Normalisations

@@ -56,6 +56,10 @@ class TextError(SwathError):
         )
         self.line = line
         self.column = column
+        self._arguments = (line, column, what, source)
+
+    def __reduce__(self) -> tuple[type[TextError], tuple[int, int, str, str]]:
+        return type(self), self._arguments
 
 
 def parse_graph(text: str, constants: ConstantSource | None = None) -> Graph:
@@ -171,15 +175,15 @@ class _Parser:
 
     def constant(self, line: _Line) -> None:
         token, type_ = self.typed_name(line)
+        if not all(isinstance(dim, int) for dim in type_.shape):
+            raise line.error(token, f"the shape of constant {token.text} must be ints")
         value = self.define(line, token, type_)
         array = _literal(line, value) if line.accept("=") else self.array(value)
         if array is None:
             raise line.error(token, f"constant {token.text} has neither a value nor an array")
-        if not all(isinstance(dim, int) for dim in value.type.shape):
-            raise line.error(token, f"the shape of constant {token.text} must be ints")
-        if (array.shape, array.dtype) != (value.type.shape, value.type.dtype.numpy):
+        if (array.shape, array.dtype) != (type_.shape, type_.dtype.numpy):
             found = f"{array.dtype}{list(array.shape)}"
-            raise line.error(token, f"constant {token.text} is {value.type}, its array {found}")
+            raise line.error(token, f"constant {token.text} is {type_}, its array {found}")
         self.constant_values.append(value)
         self.constants[value.name] = array
 
@@ -346,7 +350,10 @@ def _attribute(line: _Line) -> object:
 def _literal(line: _Line, value: Value) -> Array:
     token = line.peek
     content = _attribute(line)
-    items = np.asarray(content, dtype=value.type.dtype.numpy)
+    try:
+        items = np.asarray(content, dtype=value.type.dtype.numpy)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise line.error(token, f"no elements of type {value.type}: {error}") from error
     shape = value.type.static_shape
     if items.size != int(np.prod(shape)):
         raise line.error(token, f"{items.size} elements for {value.type}")

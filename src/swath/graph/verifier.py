@@ -29,7 +29,7 @@ def verify(graph: Graph, after: str) -> None:
     lines = [*problems[:_SHOWN], *([f"and {rest} more"] if rest > 0 else [])]
     raise InternalError(
         Problem(
-            "SW901",
+            "SW906",
             f"`{after}` made a graph that is not well formed:\n          "
             + "\n          ".join(lines),
             "the steps behind it rely on the rules in swath/graph/verifier.py",
