@@ -159,6 +159,11 @@ class Rewriter:
         return self._part_starts[value]
 
     @cached_property
+    def readers(self) -> dict[Value, list[Node]]:
+        """The nodes of the old graph that read each value."""
+        return self.graph.users()
+
+    @cached_property
     def shown_signed_zeros(self) -> set[Value]:
         """The values of the old graph of which the sign of a zero matters."""
         return shown_signed_zeros(self.graph)

@@ -62,14 +62,28 @@ def concat_of_concat(rewriter: Rewriter, op: Op, inputs: Inputs) -> Made:
         %y: f32[1,12] @candidate = concat(%x, %e, %t, axis=1)
         return %y
     """
-    if not isinstance(op, Concat):
+    if not isinstance(op, Concat) or _is_inner(rewriter, op):
         return None
     parts: list[Value] = []
-    for part in inputs:
-        inner = rewriter.made_by(part, Concat)
-        nested = inner is not None and inner[0].axis == op.axis and rewriter.uses(part) == 1
-        parts.extend(inner[1] if inner is not None and nested else (part,))
+    stack = [*reversed(inputs)]
+    while stack:
+        part = stack.pop()
+        inner = rewriter.made_by(part, Concat) if rewriter.uses(part) == 1 else None
+        if inner is not None and inner[0].axis == op.axis:
+            stack.extend(reversed(inner[1]))
+        else:
+            parts.append(part)
     return (op, tuple(parts)) if len(parts) > len(inputs) else None
+
+
+def _is_inner(rewriter: Rewriter, op: Concat) -> bool:
+    """True if a concat that reads this one alone will take its parts anyway: were each to take
+    those of the one before, a chain of them would be copied again and again."""
+    readers = rewriter.readers.get(rewriter.like, ())
+    if rewriter.uses(rewriter.like) != 1 or len(readers) != 1:
+        return False
+    reader = readers[0].op
+    return isinstance(reader, Concat) and reader.axis == op.axis
 
 
 def concat_of_slices(rewriter: Rewriter, op: Op, inputs: Inputs) -> Made:

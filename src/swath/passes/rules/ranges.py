@@ -115,18 +115,18 @@ def _follow(rewriter: Rewriter, run: _Run) -> _Run:
     """The same run, of a value that is no view of another one in which it is a run."""
     while True:
         node = rewriter.producer(run.source)
-        if node is None or not is_static(*node.inputs):
+        if node is None:
             return run
-        if isinstance(node.op, Reshape):
-            run.source = node.inputs[0]
-        elif isinstance(node.op, Slice):
-            start = _slice_start(node.op, node.inputs[0])
-            if start is None:
-                return run
-            run.source, run.start = node.inputs[0], run.start + start
-        elif isinstance(node.op, Concat):
+        if isinstance(node.op, Concat):
+            # Its parts are static as it is; there may be thousands.
             if not _enter_part(rewriter, run, node.op, node.inputs):
                 return run
+        elif isinstance(node.op, Reshape | Slice) and is_static(*node.inputs):
+            source = node.inputs[0]
+            start = 0 if isinstance(node.op, Reshape) else _slice_start(node.op, source)
+            if start is None:
+                return run
+            run.source, run.start = source, run.start + start
         else:
             return run
         run.links += 1
