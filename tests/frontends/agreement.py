@@ -16,14 +16,16 @@ from swath.graph.interpreter import interpret
 from swath.graph.verifier import verify
 
 Make = Callable[[int], tuple[Any, ...]]
+One = dict[str, Callable[[Any], Any]]
+Two = dict[str, Callable[[Any, Any], Any]]
 
 
 class Cases(nn.Module):
     """A model of many small computations, so that one export serves a whole family of ops."""
 
-    def __init__(self, cases: Mapping[str, Callable[..., Any]]) -> None:
+    def __init__(self, cases: Mapping[str, Callable[[Any], Any]] | Mapping[str, Callable[[Any, Any], Any]]) -> None:
         super().__init__()
-        self.cases = dict(cases)
+        self.cases: dict[str, Callable[..., Any]] = dict(cases)
 
     def forward(self, *inputs: torch.Tensor) -> dict[str, Any]:
         return {name: case(*inputs) for name, case in self.cases.items()}

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import pytest
 import torch
 import torch.nn.functional as F  # noqa: N812 - as everybody names it
 
-from tests.frontends.agreement import Cases, agree
+from tests.frontends.agreement import Cases, One, Two, agree
 
-UNARY = {
+UNARY: One = {
     name: getattr(torch, name)
     for name in (
         "abs", "neg", "sign", "floor", "ceil", "trunc", "round", "exp", "expm1", "sin", "cos",
@@ -20,11 +19,11 @@ UNARY = {
         "selu", "reciprocal",
     )
 }  # fmt: skip
-POSITIVE = {
+POSITIVE: One = {
     name: getattr(torch, name)
     for name in ("log", "log1p", "log2", "log10", "sqrt", "rsqrt")
 }
-ACTIVATIONS = {
+ACTIVATIONS: One = {
     name: getattr(F, name)
     for name in (
         "silu", "gelu", "softplus", "logsigmoid", "elu", "celu", "hardtanh", "relu6", "mish",
@@ -81,7 +80,7 @@ def pairs(batch: int) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def test_binary_functions_agree() -> None:
-    cases: dict[str, Any] = {
+    cases: Two = {
         name: getattr(torch, name)
         for name in (
             "add", "sub", "mul", "div", "maximum", "minimum", "atan2", "remainder", "fmod",
@@ -113,12 +112,12 @@ def test_binary_functions_agree() -> None:
 
 def test_powers_agree() -> None:
     exponents = (0, 0.5, 1, 1.5, 2, 3, 4, -0.5, -1, -2)
-    cases: dict[str, Any] = {f"pow_{p}": lambda x, p=p: x**p for p in exponents}
+    cases: One = {f"pow_{p}": lambda x, p=p: x**p for p in exponents}
     cases |= {"base": lambda x: 2**x, "both": lambda x: torch.pow(x, x), "ints": lambda x: (x * 9).long() ** 3}
     agree(Cases(cases), lambda batch: (torch.rand(batch, 5) + 0.1,), tolerance=1e-5)
 
 
-TYPES = {
+TYPES: One = {
     "f32": lambda x: x,
     "f64": lambda x: x.double(),
     "i64": lambda x: (x * 5).long(),
@@ -133,7 +132,7 @@ TYPES = {
 @pytest.mark.parametrize("kind", TYPES)
 def test_types_are_promoted_as_in_eager(kind: str) -> None:
     make = TYPES[kind]
-    cases: dict[str, Any] = {}
+    cases: One = {}
     for other, made in TYPES.items():
         cases[f"add_{other}"] = lambda x, made=made: make(x) + made(x)
         cases[f"eq_{other}"] = lambda x, made=made: make(x) == made(x)
@@ -153,7 +152,7 @@ def test_types_are_promoted_as_in_eager(kind: str) -> None:
 
 
 def test_integer_arithmetic_agrees() -> None:
-    cases: dict[str, Any] = {
+    cases: Two = {
         "floor": lambda a, b: a // b,
         "div": lambda a, b: a / b,
         "trunc": lambda a, b: torch.div(a, b, rounding_mode="trunc"),

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 import torch.nn.functional as F  # noqa: N812 - as everybody names it
 from torch import nn
 
-from tests.frontends.agreement import Cases, agree
+from tests.frontends.agreement import Cases, One, agree
 
 A = torch.randn(6, 5)
 V = torch.randn(6)
@@ -20,7 +18,7 @@ def cube(batch: int) -> tuple[torch.Tensor]:
 
 
 def test_products_agree() -> None:
-    cases: dict[str, Any] = {
+    cases: One = {
         "linear": lambda x: F.linear(x, A.t(), torch.ones(5)),
         "linear_vector": lambda x: F.linear(x, V),
         "matmul": lambda x: x @ A,
@@ -45,7 +43,7 @@ def test_products_agree() -> None:
 
 def test_einsum_agrees() -> None:
     equations_of_one = ("bij->bji", "bij->b", "bij->bj", "bij")
-    cases: dict[str, Any] = {
+    cases: One = {
         eq: lambda x, eq=eq: torch.einsum(eq, x) for eq in equations_of_one
     }
     with_itself = (

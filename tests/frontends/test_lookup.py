@@ -10,7 +10,7 @@ from torch import nn
 
 from swath.graph.ops import EmbeddingBag
 from swath.options import Input
-from tests.frontends.agreement import Cases, agree
+from tests.frontends.agreement import Cases, Two, agree
 
 
 def ids(batch: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -19,7 +19,7 @@ def ids(batch: int) -> tuple[torch.Tensor, torch.Tensor]:
 
 def test_indexing_agrees() -> None:
     table = torch.randn(6, 3)
-    cases: dict[str, Any] = {
+    cases: Two = {
         "table": lambda i, _: table[i],
         "positions": lambda _, x: x[:, [0, 2]],
         "both": lambda _, x: x[:, [0, 2], [1, 5]],
@@ -126,7 +126,7 @@ def other_type(_: Any, x: torch.Tensor) -> torch.Tensor:
 
 
 def test_in_place_operations_agree() -> None:
-    cases = {
+    cases: Two = {
         case.__name__: case
         for case in (
             slices, through_views, before_and_after, masked, indexed, reshaped_in_place,

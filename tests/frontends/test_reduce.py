@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import torch
 import torch.nn.functional as F  # noqa: N812 - as everybody names it
 
-from tests.frontends.agreement import Cases, agree
+from tests.frontends.agreement import Cases, One, agree
 
 
 def cube(batch: int) -> tuple[torch.Tensor]:
@@ -16,7 +15,7 @@ def cube(batch: int) -> tuple[torch.Tensor]:
 
 
 def test_reductions_agree() -> None:
-    cases: dict[str, Any] = {
+    cases: One = {
         "sum": lambda x: x.sum(1),
         "sum_keep": lambda x: x.sum((1, -1), keepdim=True),
         "sum_bool": lambda x: (x > 0).sum(2),
@@ -44,7 +43,7 @@ def test_reductions_agree() -> None:
 
 
 def test_spreads_and_norms_agree() -> None:
-    cases: dict[str, Any] = {
+    cases: One = {
         "var": lambda x: x.var(1),
         "var_biased": lambda x: x.var(1, unbiased=False),
         "var_correction": lambda x: x.var(-1, correction=2, keepdim=True),
@@ -65,7 +64,7 @@ def test_spreads_and_norms_agree() -> None:
 
 
 def test_softmax_and_running_sums_agree() -> None:
-    cases: dict[str, Any] = {
+    cases: One = {
         "softmax": lambda x: x.softmax(-1),
         "softmax_middle": lambda x: F.softmax(x, dim=1),
         "softmax_double": lambda x: x.softmax(1, dtype=torch.float64),
@@ -80,7 +79,7 @@ def test_softmax_and_running_sums_agree() -> None:
 
 
 def test_ordering_agrees() -> None:
-    cases: dict[str, Any] = {
+    cases: One = {
         "sort": lambda x: x.sort(1),
         "sort_down": lambda x: x.sort(-1, descending=True),
         "argsort": lambda x: x.argsort(-1),

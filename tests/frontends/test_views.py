@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 import torch.nn.functional as F  # noqa: N812 - as everybody names it
 
-from tests.frontends.agreement import Cases, agree
+from tests.frontends.agreement import Cases, One, agree
 
 
 def cube(batch: int) -> tuple[torch.Tensor]:
@@ -15,7 +13,7 @@ def cube(batch: int) -> tuple[torch.Tensor]:
 
 
 def test_views_agree() -> None:
-    cases: dict[str, Any] = {
+    cases: One = {
         "view": lambda x: x.view(-1, 24),
         "merge_batch": lambda x: x.reshape(-1, 6),
         "unmerge": lambda x: x.reshape(-1, 6).reshape(x.shape[0], 24),
@@ -53,7 +51,7 @@ def test_views_agree() -> None:
 
 
 def test_joins_and_repeats_agree() -> None:
-    cases: dict[str, Any] = {
+    cases: One = {
         "cat": lambda x: torch.cat([x, x[:, :2]], 1),
         "cat_types": lambda x: torch.cat([x, x.long()], 2),
         "stack": lambda x: torch.stack([x, x + 1], 1),
@@ -80,7 +78,7 @@ def test_joins_and_repeats_agree() -> None:
 
 
 def test_created_tensors_agree() -> None:
-    cases: dict[str, Any] = {
+    cases: One = {
         "zeros": lambda x: x.new_zeros(x.shape[0], 3) + torch.zeros(3),
         "ones": lambda x: torch.ones_like(x) + torch.ones(6),
         "full": lambda x: torch.full((x.shape[0], 2), 2.5),

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from swath.frontends.context import Context
+from swath.frontends.refusals import state_changed
 from swath.frontends.unsupported import Unsupported
 from swath.graph.ir import Value
 from swath.graph.ops import Concat, Expand, Op, Permute, Reshape, Slice, Take
@@ -20,10 +21,12 @@ _VIEW_OPS = (Reshape, Permute, Slice, Take, Expand)
 
 @dataclass(slots=True, eq=False)
 class Storage:
-    """A piece of memory: what it holds now, and how often it was written."""
+    """A piece of memory: what it holds now, and how often it was written. `stored` names the
+    parameter or buffer that it is."""
 
     value: Value
     version: int = 0
+    stored: str = ""
 
 
 @dataclass(slots=True, eq=False)
@@ -36,9 +39,9 @@ class Tensor:
     version: int = 0
 
 
-def fresh(value: Value) -> Tensor:
+def fresh(value: Value, stored: str = "") -> Tensor:
     """A tensor with a storage of its own."""
-    return Tensor(Storage(value), (), value)
+    return Tensor(Storage(value, 0, stored), (), value)
 
 
 def read(context: Context, tensor: Tensor) -> Value:
@@ -71,7 +74,10 @@ def _view_chain(context: Context, start: Value, end: Value) -> tuple[Op, ...] | 
 
 
 def write(context: Context, tensor: Tensor, value: Value) -> Tensor:
-    """Set all elements of a tensor; the value must have its type."""
+    """Set all elements of a tensor; the value must have its type. Raises Unsupported if that changes
+    the model itself."""
+    if tensor.storage.stored:
+        raise state_changed(tensor.storage.stored)
     steps = [tensor.storage.value]
     for op in tensor.chain[:-1]:
         steps.append(context.add(op, steps[-1]))

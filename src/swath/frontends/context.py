@@ -17,7 +17,19 @@ from swath.frontends.promotion import Operand, Scalar, promote
 from swath.frontends.unsupported import Unsupported
 from swath.graph.ir import Array, GraphBuilder, Node, Origin, Value
 from swath.graph.ops import (
-    Binary, Cast, Concat, Expand, Fill, Iota, MatMul, Op, Permute, Reduce, Reshape, Slice, Unary,
+    Binary,
+    Cast,
+    Concat,
+    Expand,
+    Fill,
+    Iota,
+    MatMul,
+    Op,
+    Permute,
+    Reduce,
+    Reshape,
+    Slice,
+    Unary,
     Where,
 )
 from swath.graph.ops.base import broadcast_shapes

@@ -20,11 +20,12 @@ from torch.fx.experimental import proxy_tensor
 
 from swath.errors import UnsupportedModel
 from swath.frontends.examples import Example
-from swath.frontends.origins import is_torch_file
+from swath.frontends.origins import is_library_file
+from swath.frontends.refusals import first_line
 from swath.frontends.unsupported import Unsupported
 
 
-class ExportFailure(Exception):  # noqa: N818 - it carries failures, it isn't shown
+class ExportFailure(Exception):
     """torch.export failed in both modes; holds what each said."""
 
     def __init__(self, non_strict: Exception, strict: Exception) -> None:
@@ -100,7 +101,7 @@ def deep_frames() -> Iterator[None]:
 
 def _model_frames(_: Any, summary: traceback.StackSummary) -> traceback.StackSummary:
     for frame in reversed(summary):
-        if not is_torch_file(frame.filename):
+        if not is_library_file(frame.filename):
             return traceback.StackSummary.from_list([frame])
     return traceback.StackSummary.from_list([])
 
@@ -119,7 +120,7 @@ def load(path: str | os.PathLike[str]) -> ExportedProgram:
         raise Unsupported(
             "SW022",
             f"{os.fspath(path)!r} can't be read as an exported program",
-            _first_line(error),
+            first_line(error),
             "write the file with torch.export.save and the same version of torch",
         ) from error
 
@@ -139,7 +140,3 @@ def check_eval_mode(model: nn.Module) -> None:
         ).at_model()
     ])
 
-
-def _first_line(error: BaseException) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[0] if lines else type(error).__name__

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import torch
 from torch import fx
-from torch.export.graph_signature import InputSpec
+from torch.export.graph_signature import InputKind, InputSpec
 
 from swath.errors import Problem
 from swath.frontends import aliases
@@ -100,7 +100,7 @@ class Importer:
     def _stored(self, node: fx.Node) -> Any:
         spec, weights = self._weights[node]
         try:
-            return aliases.fresh(weights.constant(spec))
+            return aliases.fresh(weights.constant(spec), _state_name(spec))
         except Unsupported as refusal:
             self.problems.append(refusal.at_model())
             return self._stand_in(node.meta.get("val"))
@@ -291,7 +291,12 @@ class Importer:
             type = None
         if type is None:
             return Broken()
-        return aliases.fresh(Value(self.context.builder.unique("missing"), type))
+        return aliases.fresh(self.context.builder.input("missing", type, self.context.origin))
+
+
+def _state_name(spec: InputSpec) -> str:
+    """The name of a parameter or buffer; lifted constants are made anew by every call."""
+    return "" if spec.kind is InputKind.CONSTANT_TENSOR else spec.target or ""
 
 
 def _leaves(value: Any) -> Sequence[Any]:

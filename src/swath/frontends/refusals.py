@@ -64,18 +64,87 @@ _GROUPS: Mapping[tuple[str, str, str, str], tuple[str, ...]] = {
 }  # fmt: skip
 
 
-def missing_rule(key: str) -> Unsupported:
-    """The refusal of an op that has no rule."""
+def refused_by_name(key: str) -> Unsupported | None:
+    """The refusal of an op that is known to have no place in a compiled program."""
     name = key.split(".")[1] if key.startswith("aten.") else key
     for (id, what, why, fix), names in _GROUPS.items():
         if name in names:
             return Unsupported(id, f"`{key}` {what}", why, fix)
-    return Unsupported(
+    return None
+
+
+def missing_rule(key: str) -> Unsupported:
+    """The refusal of an op that has no rule."""
+    return refused_by_name(key) or Unsupported(
         "SW004",
         f"`{key}` is not supported",
         "Swath compiles a closed set of operations and has no rule for this one",
         "write this step with supported operations, or move it out of the model",
     )
+
+
+def branch_on_data() -> Unsupported:
+    """Python decides by the value of a tensor."""
+    return Unsupported(
+        "SW005",
+        "Python branches on the value of a tensor",
+        "the program is traced once, for all inputs: it can't hold an `if`, `while` or `assert` "
+        "whose outcome differs from row to row",
+        "compute both sides and choose with torch.where(condition, a, b); drop asserts on data",
+    )
+
+
+def host_number(name: str) -> Unsupported:
+    """Python takes a number out of a tensor."""
+    id, _, why, fix = _HOST
+    return Unsupported(id, f"`.{name}()` turns a tensor into a Python number", why, fix)
+
+
+def numpy_in_forward() -> Unsupported:
+    """NumPy computes within forward."""
+    return Unsupported(
+        "SW007",
+        "NumPy computes in forward",
+        "tracing sees torch operations only: what NumPy computes would be frozen as a constant",
+        "use the torch function of the same name (np.tile -> torch.tile, np.arange -> torch.arange)",
+    )
+
+
+def packed_sequence() -> Unsupported:
+    """A recurrent layer runs over a packed sequence."""
+    return Unsupported(
+        "SW008",
+        "a packed sequence is used",
+        "packing sorts and regroups the rows by their lengths, which depend on the data",
+        "run the recurrent layer on the whole padded batch and take the state at each row's length: "
+        "out.gather(1, (lengths - 1).clamp(min=0).view(-1, 1, 1).expand(-1, 1, out.shape[2]))",
+    )
+
+
+def forward_fails(error: BaseException) -> Unsupported:
+    """The model itself raises on the example."""
+    return Unsupported(
+        "SW018",
+        f"the model fails on the example inputs: {type(error).__name__}: {first_line(error)}",
+        "the example must be a call that the model can answer",
+        "call model(*example_inputs) and correct what it reports",
+    )
+
+
+def export_fails(error: BaseException) -> Unsupported:
+    """Tracing fails in a way that we know no more of."""
+    return Unsupported(
+        "SW003",
+        f"torch.export can't trace the model: {type(error).__name__}: {first_line(error)}",
+        "Swath compiles what torch.export traces",
+        "make torch.export.export(model, example_inputs) work, or leave this step out of forward",
+    )
+
+
+def first_line(error: BaseException) -> str:
+    """The first line of an exception's text."""
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__
 
 
 def state_changed(what: str) -> Unsupported:

@@ -16,11 +16,11 @@ from swath.errors import Problem, UnsupportedModel
 from swath.frontends import aliases, exporting
 from swath.frontends.aliases import Tensor
 from swath.frontends.context import Context
-from swath.frontends.diagnose import explain_failure
+from swath.frontends.diagnose import explain_failure, row_problems, without_repeats
 from swath.frontends.examples import default_shapes, read_example
 from swath.frontends.importer import Imported, Importer
-from swath.frontends.prune import pruned
 from swath.frontends.promotion import HALF_TYPES, graph_dtype
+from swath.frontends.prune import pruned
 from swath.frontends.roles import Roles, find_roles
 from swath.frontends.signature import InputLeaf, Leaves, OutputLeaf, Signature, parameters
 from swath.frontends.sizes import Sizes
@@ -72,7 +72,10 @@ def _export(model: nn.Module, example_inputs: Any, dynamic_shapes: Any,
     try:
         return exporting.export(model, example, dynamic_shapes)
     except exporting.ExportFailure as failure:
-        problems = explain_failure(model, example, given, dynamic_shapes, failure)
+        def inspect(program: ExportedProgram) -> list[Problem]:
+            return problems_of(program, model.forward, declared)
+
+        problems = explain_failure(model, example, given, dynamic_shapes, failure, inspect)
         raise UnsupportedModel(problems) from failure
 
 
@@ -81,6 +84,18 @@ def read_program(program: ExportedProgram, forward: Callable[..., Any] | None,
     """The graph and signature of an exported program. Raises UnsupportedModel, Unsupported."""
     reader = _Reader(program, forward, declared)
     return reader.read()
+
+
+def problems_of(program: ExportedProgram, forward: Callable[..., Any] | None,
+                declared: Mapping[str, Input]) -> list[Problem]:
+    """Everything that keeps a program from being imported; empty if nothing does."""
+    try:
+        read_program(program, forward, declared)
+    except UnsupportedModel as unsupported:
+        return list(unsupported.problems)
+    except Unsupported as refusal:
+        return [refusal.at_model()]
+    return []
 
 
 class _Reader:
@@ -110,9 +125,10 @@ class _Reader:
         importer.run(self.program.graph)
         self.problems += importer.problems
         values, output_leaves, result = self._outputs(importer)
-        if self.problems:
-            raise UnsupportedModel(self.problems)
         graph = pruned(self.context.builder.build(values))
+        if self.problems:
+            # The rest of the model may mix rows; told now, that saves a second attempt.
+            raise UnsupportedModel(without_repeats([*self.problems, *row_problems(graph)]))
         inputs = tuple(_input_leaf(name, node, roles) for name, node in placeholders.items())
         return Imported(graph, Signature(formal, inputs, output_leaves, result))
 

@@ -6,7 +6,7 @@ from swath.errors import Problem, Where
 from swath.graph.ir import Origin
 
 
-class Unsupported(Exception):  # noqa: N818 - it reads as a statement where it is raised
+class Unsupported(Exception):
     """A node can't be imported; the importer makes a `Problem` of it and goes on."""
 
     def __init__(self, id: str, what: str, why: str, fix: str) -> None:

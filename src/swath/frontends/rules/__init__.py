@@ -5,8 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from swath.frontends.rules import (
-    activation, attention, convolution, create, einsum, elementwise, indexing, inplace, linear,
-    lookup, norm, order, reduce, views,
+    activation,
+    attention,
+    convolution,
+    create,
+    einsum,
+    elementwise,
+    indexing,
+    inplace,
+    linear,
+    lookup,
+    norm,
+    order,
+    reduce,
+    views,
 )  # fmt: skip
 from swath.frontends.rules.base import Rule
 

@@ -9,7 +9,7 @@ from swath.frontends.context import Context
 from swath.frontends.promotion import Operand
 from swath.frontends.refusals import missing_rule
 from swath.frontends.rules.base import Rule, aliases
-from swath.frontends.rules.elementwise import clamp, floating, float_unary, same_unary
+from swath.frontends.rules.elementwise import clamp, float_unary, floating, same_unary
 from swath.graph.ir import Value
 from swath.graph.ops.base import normalize_axis
 

@@ -1,0 +1,179 @@
+"""Everything that a model holds and Swath can't compile is told at once, with its place."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from swath.errors import Problem, UnsupportedModel
+from swath.frontends.check import check
+from swath.frontends.torch_export import import_program
+
+X = torch.randn(4, 6)
+
+
+def line_of(function: Any, text: str) -> int:
+    """The line of the file at which a function says `text`."""
+    lines, start = inspect.getsourcelines(function)
+    return start + next(i for i, line in enumerate(lines) if text in line)
+
+
+def places(problems: list[Problem]) -> set[tuple[str, int | None]]:
+    for problem in problems:
+        assert problem.what
+        assert problem.why
+        assert problem.fix
+        assert problem.where.file == __file__
+    return {(problem.id, problem.where.line) for problem in problems}
+
+
+class FiveProblems(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(6, 6)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if x.sum() > 0:
+            x = self.layer(x)
+        scale = x.max().item()
+        x = x * scale + torch.rand(6)
+        x = torch.linalg.matrix_exp(x.unsqueeze(1) * x.unsqueeze(2)).sum(1)
+        x = x - x.mean(0)
+        return torch.relu(x)
+
+
+def test_five_problems_are_told_at_once() -> None:
+    at = FiveProblems.forward
+    assert places(check(FiveProblems().eval(), (X,))) == {
+        ("SW005", line_of(at, "x.sum()")),
+        ("SW006", line_of(at, ".item()")),
+        ("SW011", line_of(at, "torch.rand")),
+        ("SW004", line_of(at, "matrix_exp")),
+        ("SW030", line_of(at, "x.mean(0)")),
+    }
+
+
+class OnlyOperations(nn.Module):
+    """Exports, but holds operations that can't be compiled."""
+
+    def helper(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.fft.rfft(x).abs()
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        dead = torch.randn(3)
+        x = x + torch.randn_like(x)
+        y = self.helper(x)
+        z = torch.unique(x)
+        del dead
+        return torch.cat([y, x / x.shape[0]], 1) + z.sum()
+
+
+def test_operations_without_a_rule_are_told_with_the_line_of_the_helper() -> None:
+    forward, helper = OnlyOperations.forward, OnlyOperations.helper
+    found = places(check(OnlyOperations().eval(), (X,)))
+    assert found == {
+        ("SW011", line_of(forward, "randn_like")),
+        ("SW014", line_of(helper, "rfft")),
+        ("SW010", line_of(forward, "torch.unique")),
+        ("SW013", line_of(forward, "x.shape[0]")),
+    }
+
+
+class Numpy(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        order = np.vectorize(abs)(x.numpy())
+        return x + torch.from_numpy(order)
+
+
+class Packed(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.gru = nn.GRU(2, 3, batch_first=True)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        lengths = (x[:, :, 0] > -9).sum(1)
+        packed = nn.utils.rnn.pack_padded_sequence(x, lengths.cpu(), True, False)
+        return self.gru(packed)[1][0]
+
+
+class Tiled(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        rows = [[1.0]] * x.shape[0]
+        return torch.cat([x, torch.tensor(rows)], 1)
+
+
+class Compared(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if x.shape[0] > 4:
+            return x + 1
+        return x
+
+
+class Looped(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.stack([row * 2 for row in x])
+
+
+class Training(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = nn.functional.batch_norm(x, None, None, training=True)
+        return nn.functional.dropout(x, 0.5)
+
+
+class Wrong(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x @ torch.ones(5, 2)
+
+
+@pytest.mark.parametrize(
+    ("model", "example", "expected"),
+    [
+        (Numpy, X, {("SW007", "np.vectorize")}),
+        (Packed, torch.randn(4, 3, 2), {("SW008", "pack_padded")}),
+        (Tiled, X, {("SW009", "* x.shape[0]")}),
+        (Compared, X, {("SW009", "x.shape[0] > 4")}),
+        (Looped, X, {("SW009", "for row in x")}),
+        (Training, X, {("SW012", "batch_norm"), ("SW011", "dropout")}),
+        (Wrong, X, {("SW018", "torch.ones(5, 2)")}),
+    ],
+)
+def test_each_construct_has_its_own_message(
+    model: type[nn.Module], example: torch.Tensor, expected: set[tuple[str, str]]
+) -> None:
+    found = places(check(model().eval(), (example,)))
+    assert found == {(id, line_of(model, text)) for id, text in expected}
+
+
+class State(nn.Module):
+    calls: torch.Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("calls", torch.zeros(1))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.calls += 1
+        return x * self.calls
+
+
+def test_a_model_with_state_is_refused() -> None:
+    (problem,) = check(State().eval(), (X,))
+    assert problem.id == "SW017"
+    assert problem.where.line == line_of(State.forward, "self.calls += 1")
+
+
+def test_training_mode_is_refused_with_the_modules() -> None:
+    model = nn.Sequential(nn.Linear(6, 2), nn.Dropout()).eval()
+    model[1].train()
+    with pytest.raises(UnsupportedModel, match="training mode: 1") as caught:
+        import_program(model, (X,))
+    assert caught.value.problem.id == "SW001"
+
+
+def test_nothing_is_wrong_with_a_good_model() -> None:
+    assert check(nn.Linear(6, 2).eval(), (X,)) == []
