@@ -102,11 +102,11 @@ class Emitter:
     def take(self, value: Value, axis: int, indices: tuple[int, ...]) -> Value:
         """The elements at `indices` along an axis; a slice, or no node, where that is the same."""
         size = value.type.static_shape[axis]
-        if indices == tuple(range(size)):
-            return value
         run = affine(indices)
         if run is None:
             return self.add(Take(axis, indices), value, name=_base(value.name))
+        if run == (0, 1) and len(indices) == size:
+            return value
         start, step = run
         return self.add(Slice(axis, start, indices[-1] + 1, step), value, name=_base(value.name))
 
