@@ -17,7 +17,7 @@ from swath.report.bench_table import bench_table
 
 ARTEFACT = deepfm.FOLDER / "deepfm.swath"
 # All peers but the one whose build alone takes minutes; `swath bench` has it.
-PEERS = ("swath", "eager", "inductor", "aot-inductor", "onnxruntime", "openvino", "zentorch")
+PEERS = ("swath", "eager", "inductor", "aot_inductor", "onnxruntime", "openvino", "zentorch")
 
 NEXT = """\
 Next, a model of your own: write a function that returns (model, example_inputs), then

@@ -1,16 +1,15 @@
-"""What is benched: a model, how it is named on the command line, and how its inputs are drawn.
+"""What is benched: a model and how its inputs are drawn.
 
-A factory returns `(model, example_inputs)`. It may return a third value, `make_inputs(batch,
-seed)`, which gives the inputs of a call of that many rows. Without it the rows of the example
+A model is named as everywhere on the command line (see `swath.report.models`). If its factory gives
+a `make_inputs(batch, seed)`, that draws the inputs of a call; otherwise the rows of the example
 inputs are drawn at random, with replacement.
 """
 
-import importlib
-import importlib.util
-import sys
-from collections.abc import Callable, Mapping
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, TypeAlias, cast
 
 import numpy as np
@@ -19,12 +18,12 @@ from torch import Tensor, nn
 from torch.export import ExportedProgram
 from torch.utils import _pytree as pytree
 
+from swath.errors import Problem, SwathError
+from swath.report.arguments import read_arguments
+from swath.report.models import NamedModel, load_model
+
 Inputs: TypeAlias = tuple[Any, ...]
 MakeInputs: TypeAlias = Callable[[int, int], Inputs]
-
-
-class CaseError(Exception):
-    """A model that can't be loaded or whose inputs can't be drawn; it says what to change."""
 
 
 @dataclass(frozen=True)
@@ -32,23 +31,22 @@ class Case:
     """One model to bench.
 
     `example_inputs` are the positional arguments of `model`; `make_inputs(batch, seed)` draws
-    others of the same kind. `exported` is the program itself where the case came from a `.pt2`
-    file.
+    others of the same kind. `shapes` are those of torch.export, if the factory gave some, and
+    `exported` the program itself where the case came from a `.pt2` file.
     """
 
     model: nn.Module
     example_inputs: Inputs
     make_inputs: MakeInputs
+    shapes: Any = None
     exported: ExportedProgram | None = None
 
     def dynamic_shapes(self) -> Any:
-        """The leading axis of every tensor left dynamic, in the form that torch.export takes."""
-        return tree_map(
-            lambda leaf: (
-                {0: torch.export.Dim.DYNAMIC} if isinstance(leaf, Tensor) and leaf.ndim else None
-            ),
-            self.example_inputs,
-        )
+        """What torch.export takes: as given, or the leading axis of every tensor left dynamic."""
+        if self.shapes is not None:
+            return self.shapes
+        dynamic = {0: torch.export.Dim.DYNAMIC}
+        return tree_map(lambda leaf: dynamic if has_rows(leaf) else None, self.example_inputs)
 
 
 def tree_map(function: Callable[[Any], Any], tree: Any) -> Any:
@@ -66,121 +64,70 @@ def tensors_of(tree: Any) -> list[Tensor]:
     return [leaf for leaf in tree_leaves(tree) if isinstance(leaf, Tensor)]
 
 
+def has_rows(leaf: Any) -> bool:
+    """Whether a leaf is a tensor with a leading axis."""
+    return isinstance(leaf, Tensor) and leaf.ndim > 0
+
+
 def load_case(specification: str) -> Case:
-    """The case that `specification` names.
+    """The case that `specification` names. Raises what `load_model` raises."""
+    return case_of(load_model(specification))
 
-    `package.module:factory`, `file.py:factory` (the factory may sit in a mapping:
-    `module:MODELS.name`), or a `.pt2` file saved by torch.export.
-    Raises CaseError when there is no such thing.
-    """
-    if specification.endswith(".pt2"):
-        return _load_exported(Path(specification))
-    place, separator, name = specification.rpartition(":")
-    if not separator:
-        raise CaseError(
-            f"`{specification}` names no factory: "
-            "write `package.module:factory` or `file.py:factory`"
+
+def case_of(named: NamedModel) -> Case:
+    """A named model as a case. Raises SwathError SW405 for one that has keyword-only inputs."""
+    exported = named.model if isinstance(named.model, ExportedProgram) else None
+    model = exported.module() if exported is not None else cast(nn.Module, named.model)
+    inputs = positional(model, named.example_inputs)
+    draw = named.make_inputs
+    if draw is None:
+        make_inputs = rows_of_examples(inputs)
+    else:
+
+        def make_inputs(batch: int, seed: int) -> Inputs:
+            return positional(model, draw(batch, seed))
+
+    return Case(model, inputs, make_inputs, named.dynamic_shapes, exported)
+
+
+def positional(model: nn.Module, given: Any) -> Inputs:
+    """Arguments in any form that `swath.compile` takes, as positional ones."""
+    arguments = read_arguments(given)
+    if not arguments.named:
+        return arguments.positional
+    signature = inspect.signature(model.forward)
+    bound = signature.bind(*arguments.positional, **arguments.named)
+    if bound.kwargs:
+        raise _unfit(
+            f"the inputs {', '.join(bound.kwargs)} go by keyword only",
+            "the peers are called with positional arguments",
+            "bench a module whose forward takes them by position",
         )
-    module = _load_file(Path(place)) if place.endswith(".py") else _load_module(place)
-    return _case_of(_attribute(module, name, specification)(), specification)
+    return bound.args
 
 
-def _load_module(name: str) -> Any:
-    if "" not in sys.path and str(Path.cwd()) not in sys.path:
-        sys.path.insert(0, str(Path.cwd()))
-    try:
-        return importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        raise CaseError(f"no module `{error.name}` (looked in the current folder too)") from error
-
-
-def _load_file(path: Path) -> Any:
-    if not path.is_file():
-        raise CaseError(f"no file {path}")
-    name = f"swath_case_{path.stem}"
-    specification = importlib.util.spec_from_file_location(name, path)
-    if specification is None or specification.loader is None:
-        raise CaseError(f"{path} is no Python file")
-    module = importlib.util.module_from_spec(specification)
-    # Registered before it runs: dataclasses and torch.export look modules up by name.
-    sys.modules[name] = module
-    sys.path.insert(0, str(path.resolve().parent))
-    specification.loader.exec_module(module)
-    return module
-
-
-def _attribute(module: Any, name: str, specification: str) -> Any:
-    found = module
-    for part in name.split("."):
-        if isinstance(found, Mapping):
-            entries = cast(Mapping[str, Any], found)
-            if part not in entries:
-                raise CaseError(
-                    f"`{specification}`: no entry `{part}`; there are {', '.join(entries)}"
-                )
-            found = entries[part]
-        elif hasattr(found, part):
-            found = getattr(found, part)
-        else:
-            raise CaseError(f"`{specification}`: no `{part}` there")
-    return found
-
-
-def _case_of(made: Any, specification: str) -> Case:
-    if not isinstance(made, tuple) or len(cast(tuple[Any, ...], made)) not in (2, 3):
-        raise CaseError(
-            f"`{specification}` must return (model, example_inputs) or "
-            "(model, example_inputs, make_inputs)"
-        )
-    model, example_inputs, *rest = cast(tuple[Any, ...], made)
-    if not isinstance(model, nn.Module):
-        raise CaseError(
-            f"`{specification}` returned a {type(model).__name__}, not a torch.nn.Module"
-        )
-    inputs = cast(
-        Inputs, example_inputs if isinstance(example_inputs, tuple) else (example_inputs,)
-    )
-    return Case(model.eval(), inputs, rest[0] if rest else rows_of_examples(inputs))
+def _unfit(what: str, why: str, fix: str) -> SwathError:
+    return SwathError(Problem("SW405", what, why, fix))
 
 
 def rows_of_examples(example_inputs: Inputs) -> MakeInputs:
     """Draws rows of `example_inputs` at random; every tensor must have the same leading axis.
 
-    Raises CaseError for inputs whose leading axes differ (values with offsets): these need a
-    `make_inputs`.
+    What it gives raises SwathError SW405 for inputs whose leading axes differ, as values and
+    offsets do: these need a `make_inputs`.
     """
-    tensors = [tensor for tensor in tensors_of(example_inputs) if tensor.ndim]
-    sizes = {int(tensor.shape[0]) for tensor in tensors}
+    sizes = {int(tensor.shape[0]) for tensor in tensors_of(example_inputs) if tensor.ndim}
 
     def make_inputs(batch: int, seed: int) -> Inputs:
         if len(sizes) != 1:
-            raise CaseError(
-                f"the inputs have leading axes of {sorted(sizes)}: rows can't be drawn from them; "
-                "let the factory return (model, example_inputs, make_inputs)"
+            raise _unfit(
+                f"the example inputs have leading axes of {sorted(sizes)}",
+                "rows can't be drawn from them for calls of other batches",
+                "let the factory return (model, example_inputs, make_inputs)",
             )
         rows = torch.as_tensor(np.random.default_rng(seed).integers(0, next(iter(sizes)), batch))
         return tree_map(
-            lambda leaf: (
-                leaf[rows].contiguous() if isinstance(leaf, Tensor) and leaf.ndim else leaf
-            ),
-            example_inputs,
+            lambda leaf: leaf[rows].contiguous() if has_rows(leaf) else leaf, example_inputs
         )
 
     return make_inputs
-
-
-def _load_exported(path: Path) -> Case:
-    if not path.is_file():
-        raise CaseError(f"no file {path}")
-    program = torch.export.load(path)
-    if program.example_inputs is None:
-        raise CaseError(
-            f"{path} holds no example inputs: export it anew with the inputs that it is called with"
-        )
-    positional, named = cast(tuple[Inputs, Mapping[str, Any]], program.example_inputs)
-    if named:
-        raise CaseError(
-            f"{path} was exported with inputs by name ({', '.join(named)}): "
-            "name its factory instead"
-        )
-    return Case(program.module(), positional, rows_of_examples(positional), program)

@@ -150,14 +150,14 @@ PEERS: tuple[Peer, ...] = (
     Peer("eager", "eager", "the module, no_grad", "torch", build_eager),
     Peer("inductor", "torch.compile", "dynamic=True", "torch", build_inductor),
     Peer(
-        "inductor-max",
+        "inductor_max",
         "torch.compile max",
         "dynamic=True, mode=max-autotune, freezing",
         "torch",
         build_inductor_max,
     ),
     Peer(
-        "aot-inductor",
+        "aot_inductor",
         "AOTInductor",
         "aoti_compile_and_package, loaded",
         "torch",

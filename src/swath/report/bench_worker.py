@@ -24,6 +24,7 @@ from typing import Any, TextIO, cast
 import numpy as np
 import torch
 
+from swath.errors import SwathError
 from swath.report.bench_case import Case, Inputs, load_case, tree_leaves
 from swath.report.bench_peers import Building, Call, peer_named
 
@@ -88,7 +89,9 @@ class Worker:
 
 
 def reason_of(error: BaseException) -> str:
-    """The kind of `error` and the first lines of what it says, on one line."""
+    """The kind of `error` and what it says, on one line; the problem alone of an error of ours."""
+    if isinstance(error, SwathError):
+        return f"{error.problem.id}: {error.problem.what}"
     said = " ".join(str(error).split())
     return f"{type(error).__name__}: {said[:240]}" if said else type(error).__name__
 
