@@ -79,15 +79,15 @@ def case_of(named: NamedModel) -> Case:
     exported = named.model if isinstance(named.model, ExportedProgram) else None
     model = exported.module() if exported is not None else cast(nn.Module, named.model)
     inputs = positional(model, named.example_inputs)
-    draw = named.make_inputs
-    if draw is None:
-        make_inputs = rows_of_examples(inputs)
-    else:
-
-        def make_inputs(batch: int, seed: int) -> Inputs:
-            return positional(model, draw(batch, seed))
-
+    make_inputs = rows_of_examples(inputs)
+    if named.make_inputs is not None:
+        make_inputs = drawn_by(model, named.make_inputs)
     return Case(model, inputs, make_inputs, named.dynamic_shapes, exported)
+
+
+def drawn_by(model: nn.Module, draw: MakeInputs) -> MakeInputs:
+    """The inputs that a factory's function draws, as positional arguments."""
+    return lambda batch, seed: positional(model, draw(batch, seed))
 
 
 def positional(model: nn.Module, given: Any) -> Inputs:
