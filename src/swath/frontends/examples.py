@@ -100,6 +100,74 @@ def default_shapes(example: Example, forward: Callable[..., Any],
     return _replace(example, resized), shapes
 
 
+def requested_axes(example: Example, forward: Callable[..., Any],
+                   shapes: Any) -> dict[str, tuple[int, ...]]:
+    """The axes of each tensor that dynamic shapes of torch.export leave free, by input name."""
+    arguments = example.bound(forward)
+    if isinstance(shapes, list | tuple):
+        positional = cast("tuple[Any, ...]", shapes)
+        shapes = dict(zip(arguments, positional, strict=False))
+    axes: dict[str, tuple[int, ...]] = {}
+    for name, value in arguments.items():
+        spec = cast("Mapping[str, Any]", shapes or {}).get(name)
+        for path, leaf_spec in _leaf_specs(value, spec, name):
+            axes[path] = _free_axes(leaf_spec)
+    return axes
+
+
+def _leaf_specs(value: Any, spec: Any, path: str) -> list[tuple[str, Any]]:
+    """The part of a nested specification that is for each tensor of a nested value."""
+    if isinstance(value, torch.Tensor):
+        return [(path, spec)]
+    children: list[tuple[Any, Any, str]] = []
+    if isinstance(value, dict):
+        items = cast("dict[Any, Any]", value)
+        specs = cast("Mapping[Any, Any]", spec if isinstance(spec, Mapping) else {})
+        children = [(item, specs.get(key), f"{path}.{key}") for key, item in items.items()]
+    elif isinstance(value, list | tuple):
+        sequence = cast("tuple[Any, ...]", value)
+        parts = cast("tuple[Any, ...]", spec if isinstance(spec, list | tuple) else ())
+        names = getattr(sequence, "_fields", None)
+        children = [
+            (item, parts[i] if i < len(parts) else None,
+             f"{path}.{names[i]}" if names else f"{path}[{i}]")
+            for i, item in enumerate(sequence)
+        ]
+    return [found for child in children for found in _leaf_specs(*child)]
+
+
+def _free_axes(spec: Any) -> tuple[int, ...]:
+    if isinstance(spec, Mapping):
+        items = cast("Mapping[int, Any]", spec)
+        return tuple(axis for axis, size in items.items() if _is_free(size))
+    if isinstance(spec, list | tuple):
+        return tuple(i for i, size in enumerate(cast("tuple[Any, ...]", spec)) if _is_free(size))
+    return ()
+
+
+def _is_free(size: Any) -> bool:
+    return not (size is None or isinstance(size, int) or size is Dim.STATIC)
+
+
+def without_small_batch(example: Example, forward: Callable[..., Any], shapes: Any) -> Example:
+    """The example with more rows, if its free axes have a size of 0 or 1, which tracing would take
+    as fixed."""
+    axes = requested_axes(example, forward, shapes)
+    leaves = named_leaves(example.bound(forward))
+    sizes = [leaf.shape[axis] for name, leaf in leaves for axis in axes.get(name, ())]
+    if not sizes or min(sizes) > 1:
+        return example
+    batch = min(sizes)
+    grown = {batch: TRACED_BATCH, batch + 1: TRACED_BATCH + 1}
+    resized: dict[int, torch.Tensor] = {}
+    for name, leaf in leaves:
+        tensor = leaf
+        for axis in axes.get(name, ()):
+            tensor = resized_rows(tensor, axis, grown.get(leaf.shape[axis], leaf.shape[axis]))
+        resized[id(leaf)] = tensor
+    return _replace(example, resized)
+
+
 def _batch_of(sizes: Mapping[str, int]) -> int:
     """The most frequent leading size; the first one of equally frequent ones."""
     return Counter(sizes.values()).most_common(1)[0][0] if sizes else 0

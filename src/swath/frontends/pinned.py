@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import torch
 from torch import nn
-from torch.export import Dim
+from torch.export import Dim, ExportedProgram
 from torch.fx.experimental import symbolic_shapes
 
 from swath.errors import Problem
@@ -17,7 +17,9 @@ from swath.frontends.origins import module_names, running_origin
 from swath.frontends.unsupported import Unsupported
 from swath.graph.ir import Origin
 
-# A condition must hold for all of these; tracing itself takes it that the batch isn't 0 or 1.
+# Tracing itself takes it that the batch isn't 0 or 1.
+LEAST_TRACED = 2
+# A condition must hold for all of these.
 _BATCHES = (2, 3, 4, 5, 7, 8, 16, 64, 100, 1000, 1 << 20)
 
 
@@ -46,6 +48,12 @@ def pinning_lines(model: nn.Module, example: Example, dynamic_shapes: Any) -> li
     finally:
         symbolic_shapes.ShapeGuard = original
     return [pinned(text).at(origin) for text, origin in conditions.values()]
+
+
+def least_batch(program: ExportedProgram) -> int:
+    """The least size that a program was traced for; tracing itself excludes 0 and 1."""
+    bounds = [int(limits.lower) for limits in program.range_constraints.values()]
+    return max(bounds, default=0)
 
 
 def _holds_for_all(condition: Any) -> bool:

@@ -11,6 +11,7 @@ from torch import fx
 
 from swath.frontends.liveness import op_key
 from swath.frontends.signature import InputKind
+from swath.frontends.sizes import is_fixed
 from swath.frontends.unsupported import Unsupported
 from swath.graph.types import BatchSize, Dim, RaggedSize
 from swath.options import Input
@@ -39,7 +40,8 @@ class Roles:
 
 
 def find_roles(
-    graph: fx.Graph, inputs: Mapping[str, fx.Node], declared: Mapping[str, Input]
+    graph: fx.Graph, inputs: Mapping[str, fx.Node], declared: Mapping[str, Input], *,
+    batch_needed: bool = True,
 ) -> Roles:
     """The roles of all symbols in the shapes of `inputs` (by name). Raises Unsupported."""
     roles = Roles()
@@ -51,10 +53,12 @@ def find_roles(
             _declare(roles, inputs, name, declaration.ragged)
     _assign_batch(roles, inputs)
     _refuse_others(roles, inputs)
+    if batch_needed and not any(isinstance(d, BatchSize) for d in roles.symbols.values()):
+        raise no_batch()
     for name, node in inputs.items():
         if name not in roles.kinds:
             shape = node.meta["val"].shape
-            fixed = all(isinstance(size, int) for size in shape)
+            fixed = all(is_fixed(size) for size in shape)
             roles.kinds[name] = "once" if fixed else "rows"
     return roles
 
@@ -195,6 +199,17 @@ def _refuse_others(roles: Roles, inputs: Mapping[str, fx.Node]) -> None:
     ]
     if others:
         raise several_sizes(others)
+
+
+def no_batch() -> Unsupported:
+    """All inputs have fixed sizes."""
+    return Unsupported(
+        "SW019",
+        "no input has a batch axis",
+        "the program was exported for the sizes of its example alone",
+        "export it with a free batch: torch.export.export(model, args, dynamic_shapes=({0: "
+        "torch.export.Dim.DYNAMIC},)), or compile the nn.Module itself",
+    )
 
 
 def several_sizes(sizes: Sequence[tuple[str, Any]]) -> Unsupported:

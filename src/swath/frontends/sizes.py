@@ -89,6 +89,11 @@ class Sizes:
         return _linear(expression, dims)
 
 
+def is_fixed(size: Any) -> bool:
+    """True for a size that is the same in every call."""
+    return isinstance(size, int) or bool(size.node.expr.is_number)
+
+
 def _present(dim: Dim | None) -> Dim:
     assert dim is not None
     return dim

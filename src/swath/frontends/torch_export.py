@@ -17,13 +17,16 @@ from swath.frontends import aliases, exporting
 from swath.frontends.aliases import Tensor
 from swath.frontends.context import Context
 from swath.frontends.diagnose import explain_failure, row_problems, without_repeats
-from swath.frontends.examples import default_shapes, read_example
+from swath.frontends.examples import (
+    Example, default_shapes, read_example, requested_axes, without_small_batch,
+)  # fmt: skip
 from swath.frontends.importer import Imported, Importer
 from swath.frontends.promotion import HALF_TYPES, graph_dtype
+from swath.frontends.pinned import LEAST_TRACED, least_batch, pinned, pinning_lines
 from swath.frontends.prune import pruned
 from swath.frontends.roles import Roles, find_roles
 from swath.frontends.signature import InputLeaf, Leaves, OutputLeaf, Signature, parameters
-from swath.frontends.sizes import Sizes
+from swath.frontends.sizes import Sizes, is_fixed
 from swath.frontends.unsupported import Unsupported
 from swath.frontends.weights import Weights
 from swath.graph.ir import GraphBuilder, Value
@@ -69,14 +72,43 @@ def _export(model: nn.Module, example_inputs: Any, dynamic_shapes: Any,
     given = example
     if dynamic_shapes is None:
         example, dynamic_shapes = default_shapes(example, model.forward, declared)
+    else:
+        example = without_small_batch(example, model.forward, dynamic_shapes)
     try:
-        return exporting.export(model, example, dynamic_shapes)
+        program = exporting.export(model, example, dynamic_shapes)
+        check_free_axes(model, example, dynamic_shapes, program)
+        return program
     except exporting.ExportFailure as failure:
         def inspect(program: ExportedProgram) -> list[Problem]:
             return problems_of(program, model.forward, declared)
 
         problems = explain_failure(model, example, given, dynamic_shapes, failure, inspect)
         raise UnsupportedModel(problems) from failure
+
+
+def check_free_axes(model: nn.Module, example: Example, dynamic_shapes: Any,
+                    program: ExportedProgram) -> None:
+    """Raises UnsupportedModel if torch has fixed an axis that was to be free, or has limited it."""
+    asked = requested_axes(example, model.forward, dynamic_shapes)
+    tensors = user_tensors(program)
+    shapes = [tensor.shape for tensor in tensors]
+    wanted = list(asked.values())
+    fixed = len(wanted) == len(shapes) and any(
+        is_fixed(shape[axis])
+        for axes, shape in zip(wanted, shapes, strict=True) for axis in axes
+    )
+    if fixed or least_batch(program) > LEAST_TRACED:
+        lines = pinning_lines(model, example, dynamic_shapes)
+        raise UnsupportedModel(lines or [pinned("one size").at_model()])
+
+
+def user_tensors(program: ExportedProgram) -> list[torch.Tensor]:
+    """What torch states of each tensor among the inputs."""
+    names = {
+        spec.arg.name for spec in program.graph_signature.input_specs
+        if spec.kind is InputKind.USER_INPUT and isinstance(spec.arg, TensorArgument)
+    }
+    return [node.meta["val"] for node in program.graph.nodes if node.name in names]
 
 
 def read_program(program: ExportedProgram, forward: Callable[..., Any] | None,
@@ -88,9 +120,11 @@ def read_program(program: ExportedProgram, forward: Callable[..., Any] | None,
 
 def problems_of(program: ExportedProgram, forward: Callable[..., Any] | None,
                 declared: Mapping[str, Input]) -> list[Problem]:
-    """Everything that keeps a program from being imported; empty if nothing does."""
+    """Everything that keeps a program from being imported, a fixed batch aside."""
+    reader = _Reader(program, forward, declared)
+    reader.batch_needed = False
     try:
-        read_program(program, forward, declared)
+        reader.read()
     except UnsupportedModel as unsupported:
         return list(unsupported.problems)
     except Unsupported as refusal:
@@ -109,6 +143,7 @@ class _Reader:
         self.nodes = {node.name: node for node in program.graph.nodes if node.op == "placeholder"}
         self.context = Context(GraphBuilder())
         self.problems: list[Problem] = []
+        self.batch_needed = True
 
     def read(self) -> Imported:
         leaves = Leaves(self._input_constants())
@@ -118,7 +153,9 @@ class _Reader:
         formal = parameters(self.forward, self.program.call_spec.in_spec, names, leaves)
         placeholders = dict(zip(leaves.names, self._user_nodes(), strict=True))
         self._check_inputs(placeholders)
-        roles = find_roles(self.program.graph, placeholders, self.declared)
+        roles = find_roles(
+            self.program.graph, placeholders, self.declared, batch_needed=self.batch_needed
+        )
         importer = Importer(self.context, Sizes(roles.symbols))
         self._bind_inputs(importer, placeholders)
         self._bind_weights(importer)
