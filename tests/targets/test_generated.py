@@ -170,6 +170,10 @@ CASES: dict[str, Callable[[Case], Value | tuple[Value, ...]]] = {
         IndexPut((1,), accumulate=False), c.x(9), c.x(2), c.constant(np.array([1, 5]))),
     "sort": lambda c: c.builder.add_node(Sort(1, descending=True), (c.x(40),)),
     "topk": lambda c: c.builder.add_node(TopK(3, 2, largest=True), (c.x(4, 9),)),
+    "values of topk side by side": lambda c: c.builder.add_node(
+        TopK(3, 1, largest=True), (c.x(9, 21),))[0],
+    "smallest values": lambda c: c.builder.add_node(
+        TopK(4, 1, largest=False), (c.x(9, 21),))[0],
     "argmax": lambda c: c.add(ArgReduce("max", 2, keepdim=False), c.x(4, 9)),
     "cumsum": lambda c: c.add(Cumulative("sum", 1), c.x(9, 3)),
     "output twice": lambda c: (y := relu_of(c, c.x(5)), c.add(Unary("exp"), y)),

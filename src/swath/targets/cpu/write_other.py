@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from swath.graph.types import DType
 from swath.targets.cpu.expression_text import ScalarText
 from swath.targets.cpu.functions import Function, Operands, loop
-from swath.targets.cpu.loops import Axis
+from swath.targets.cpu.loops import Axis, lane_cost
 from swath.targets.cpu.text import C_TYPES, Lines
 from swath.targets.cpu.write_loops import Nest, element, make_nest, open_loops
 from swath.tile.expressions import views_of
@@ -175,6 +175,10 @@ def write_order(kernel: Order, spare: int) -> Function:
     ctype = C_TYPES[kernel.source.buffer.dtype]
     step = kernel.source.strides[axis]
     lines = Lines()
+    lane = _order_lane(kernel, nest)
+    if lane is not None:
+        _values_on_lanes(lines, kernel, nest, lane)
+        return Function("order", tuple(operands.items), lines.text(), kernel.comment)
     with ExitStack() as stack:
         open_loops(lines, stack, nest, list(nest.axes))
         lines.add(f"const {ctype}* x = {source.name} + {nest.index(source)};")
@@ -187,6 +191,36 @@ def write_order(kernel: Order, spare: int) -> Function:
         else:
             _positions(lines, kernel, nest, operands, size, step, spare)
     return Function("order", tuple(operands.items), lines.text(), kernel.comment)
+
+
+MOST_ON_LANES = 64  # sorted registers that one line of lanes keeps
+
+
+def _order_lane(kernel: Order, nest: Nest) -> Axis | None:
+    """The axis whose lines lie side by side, if only values are asked for."""
+    if kernel.function not in ("sort", "topk") or kernel.indices is not None:
+        return None
+    if kernel.source.buffer.dtype is not DType.FLOAT32 or kernel.count > MOST_ON_LANES:
+        return None
+    lane = min(nest.axes, key=lane_cost)
+    return lane if _adjacent(lane) else None
+
+
+def _values_on_lanes(lines: Lines, kernel: Order, nest: Nest, lane: Axis) -> None:
+    target, source = nest.operands
+    assert kernel.values is not None
+    size, step = kernel.source.shape[kernel.axis], kernel.source.strides[kernel.axis]
+    descending = "true" if kernel.descending else "false"
+    with ExitStack() as stack:
+        open_loops(lines, stack, nest, [axis for axis in nest.axes if axis is not lane])
+        with lines.block(f"lanes({lane.bound}, SWATH_BODY {{", "});"):
+            lines.add(f"f32v best[{kernel.count}];")
+            lines.add(f"first_values<{kernel.count}>({source.name} + {nest.index(source, lane)} + i,"
+                      f" {step}, {size}, {descending}, n, best);")
+            stride = kernel.values.strides[kernel.axis]
+            with lines.block(loop("k", str(kernel.count))):
+                lines.add(f"store({target.name} + {nest.index(target, lane)} + i + k * {stride}, "
+                          "best[k], n);")
 
 
 def _line_starts(view: View, outer: tuple[int, ...]) -> View:

@@ -65,13 +65,16 @@ SWATH_INLINE f32v expm1_reduced(f32v r) {
   return fma(r * r, q, r);
 }
 
-// log(1 + f) + n ln 2, -1/3 <= f <= 1/3, relative error of the logarithm 2^-27.7
-SWATH_INLINE f32v log_reduced(f32v f, f32v n) {
-  f32v p = horner(f, 0.333332151f, -0.249997973f, 0.200104058f, -0.16680488f, 0.140058681f, -0.121842615f, 0.139844388f,
-                  -0.12891683f);
+// log(1 + f) - f, plus a small `more`; -1/3 <= f <= 1/3, relative error of the logarithm 2^-27.7
+SWATH_INLINE f32v log_rest(f32v f, f32v more) {
+  f32v p = horner(f, 0.333332151f, -0.249997973f, 0.200104058f, -0.16680488f, 0.140058681f,
+                  -0.121842615f, 0.139844388f, -0.12891683f);
   f32v square = f * f;
-  f32v low = fma(square * f, p, n * 1.42860682e-06f);
-  return fma(n, broadcast(0.693145752f), f + fma(square, broadcast(-0.5f), low));
+  return fma(square, broadcast(-0.5f), fma(square * f, p, more));
+}
+// log(1 + f) + n ln 2
+SWATH_INLINE f32v log_reduced(f32v f, f32v n) {
+  return fma(n, broadcast(0.693145752f), f + log_rest(f, n * 1.42860682e-06f));
 }
 
 // x = m * 2^n with m in [2/3, 4/3), for normal x > 0.
@@ -140,9 +143,11 @@ SWATH_INLINE f32v log1p(f32v x) {
 
 SWATH_INLINE f32v log2(f32v x) {
   detail::Split a = detail::split(x);
-  f32v y = detail::log_reduced(a.fraction, zero());
-  // The product with log2(e) = 1 + 0.4427 is summed from its small part up.
-  return detail::log_edges(x, fma(y, broadcast(0.442695041f), y) + a.exponent);
+  // log2(e) in two parts, summed from the small ones up.
+  f32v rest = detail::log_rest(a.fraction, zero()) * 1.44269502f;
+  rest = fma(a.fraction, broadcast(1.92596303e-08f), rest);
+  f32v y = fma(a.fraction, broadcast(1.44269502f), rest) + a.exponent;
+  return detail::log_edges(x, y);
 }
 
 SWATH_INLINE f32v rsqrt(f32v x) { return 1.0f / sqrt(x); }

@@ -230,81 +230,86 @@ static inline __attribute__((noinline)) void any_tiles(long rows, long panels, l
   }
 }
 
-// Tiles of `height` rows from row m, column n on, straight into memory.
-struct Direct {
+// Where the sums of a product go: straight into memory, or through a buffer of one tile to `deliver`, which hands them to
+// the sink.
+struct Target {
   float* out;
   long row_stride;
   float floor;
-  SWATH_INLINE_MEMBER void operator()(long height, long panels, long count, TileCall& call, long m, long n) const {
-    call.out = out + m * row_stride + n;
-    call.out_row = row_stride * 4;
-    call.floor = floor;
-    any_tiles(height, panels, count, call);
-  }
-};
-
-// The same through a buffer of one tile, from which the sink takes the sums.
-template <class Sink>
-struct Buffered {
-  const Sink& sink;
-  SWATH_INLINE_MEMBER void operator()(long height, long panels, long count, TileCall& call, long m, long n) const {
-    alignas(64) float sums[24 * PANEL];  // the largest tile: 12 rows x 2 panels
-    const long width = panels * PANEL, ready = call.columns < width ? call.columns : width;
-    call.out = sums;
-    call.out_row = width * 4;
-    call.floor = -__builtin_inff();
-    for (; count > 0; --count) {
-      any_tiles(height, panels, 1, call);
-      for (long r = 0; r < height; ++r)
-        for (long c = 0; c < ready; c += LANES)
-          sink(load(sums + r * width + c), m + r, n + c, ready - c < LANES ? ready - c : LANES);
-      m += height;
-      call.left = bytes_on(call.left, height * call.left_row);
-      if (call.start) call.start = bytes_on(call.start, height * call.start_row);
-    }
-  }
+  const void* sink;
+  void (*deliver)(const void* sink, const float* sums, long width, long rows, long columns, long m, long n);
 };
 
 template <class Sink>
-SWATH_INLINE Buffered<Sink> writer(const Sink& sink) { return {sink}; }
-SWATH_INLINE Direct writer(const RowsThrough<Same>& sink) { return {sink.data, sink.row_stride, -__builtin_inff()}; }
-SWATH_INLINE Direct writer(const RowsThrough<Relu>& sink) { return {sink.data, sink.row_stride, 0.0f}; }
+__attribute__((noinline)) void deliver(const void* sink, const float* sums, long width, long rows, long columns, long m,
+                                       long n) {
+  const Sink& take = *static_cast<const Sink*>(sink);
+  for (const long end = m + rows; m < end; ++m, sums += width) {
+    long c = 0;
+    for (; c + LANES <= columns; c += LANES) take(load(sums + c), m, n + c, static_cast<long>(LANES));
+    if (c < columns) take(load(sums + c), m, n + c, columns - c);
+  }
+}
 
-}  // namespace detail
-
-// ---- the product
-
-template <class Sink>
-void product(long rows, long columns, long depth, Left a, Right b, Start start, const Sink& sink) {
-  const auto write = detail::writer(sink);
+static inline __attribute__((noinline)) void run_product(long rows, long columns, long depth, const Left& a,
+                                                         const Right& b, const Start& start, const Target& target) {
+  alignas(64) float sums[24 * PANEL];  // the largest tile is 12 rows x 2 panels, or 6 x 4
   // Tiles of equal height, give or take a row: 13 rows are 7 + 6, not 12 + 1. The taller ones come first.
-  const long count = (rows + detail::TILE_ROWS - 1) / detail::TILE_ROWS;
+  const long count = (rows + TILE_ROWS - 1) / TILE_ROWS;
   const long height = count > 1 ? rows / count : rows;
   const long taller = rows - height * count;
-  const long split = taller * (height + 1);
-  detail::TileCall call;
+  TileCall call;
   call.left_row = a.row_stride * 4;
   call.left_k = a.k_stride * 4;
   call.right_panel = b.panel_stride * 4;
   call.right_k = b.k_stride * 4;
   call.start_row = start.row_stride * 4;
   call.depth = depth;
+  call.floor = target.floor;
   // The weights are the outer loop: a group of panels stays close while all rows of the swath go over it.
   for (long n = 0; n < columns;) {
     const long whole = (columns - n) / PANEL;
-    long panels = detail::panels_across(height + (taller > 0));
+    long panels = panels_across(height + (taller > 0));
     while (panels > 1 && panels > whole) panels /= 2;
+    const long width = panels * PANEL, ready = columns - n < width ? columns - n : width;
     call.right = b.data + n / PANEL * b.panel_stride;
     call.columns = columns - n;
-    auto run = [&](long tile_height, long tile_count, long m) {
-      call.left = a.data + m * a.row_stride;
-      call.start = start.data ? start.data + m * start.row_stride + n : nullptr;
-      write(tile_height, panels, tile_count, call, m, n);
-    };
-    if (taller > 0) run(height + 1, taller, 0);
-    if (height > 0) run(height, count - taller, split);
-    n += panels * PANEL;
+    call.left = a.data;
+    call.start = start.data ? start.data + n : nullptr;
+    call.out = target.deliver ? sums : target.out + n;
+    call.out_row = (target.deliver ? width : target.row_stride) * 4;
+    for (long m = 0, tile = 0; tile < count;) {
+      const long tile_rows = height + (tile < taller);
+      const long tiles = target.deliver ? 1 : tile < taller ? taller : count - tile;
+      any_tiles(tile_rows, panels, tiles, call);
+      const long done = tiles * tile_rows;
+      if (target.deliver) target.deliver(target.sink, sums, width, done, ready, m, n);
+      else call.out += done * target.row_stride;
+      call.left += done * a.row_stride;
+      if (call.start) call.start += done * start.row_stride;
+      m += done;
+      tile += tiles;
+    }
+    n += width;
   }
+}
+
+template <class Sink>
+SWATH_INLINE Target target_of(const Sink& sink) {
+  return {nullptr, 0, -__builtin_inff(), &sink, deliver<Sink>};
+}
+SWATH_INLINE Target target_of(const RowsThrough<Same>& sink) {
+  return {sink.data, sink.row_stride, -__builtin_inff(), nullptr, nullptr};
+}
+SWATH_INLINE Target target_of(const RowsThrough<Relu>& sink) {
+  return {sink.data, sink.row_stride, 0.0f, nullptr, nullptr};
+}
+
+}  // namespace detail
+
+template <class Sink>
+SWATH_INLINE void product(long rows, long columns, long depth, Left a, Right b, Start start, const Sink& sink) {
+  detail::run_product(rows, columns, depth, a, b, start, detail::target_of(sink));
 }
 
 }  // namespace swath

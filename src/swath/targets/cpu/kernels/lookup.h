@@ -47,36 +47,37 @@ namespace detail {
 // few, and more fetches than this in flight would not find a free line buffer.
 constexpr long AHEAD = 12;
 
-// Runs `take(total, row, i)` over the bag, 8 vectors of a row at a time so that the totals stay in registers, then hands
-// the totals to `finish(total, counted)`.
+template <long WIDTH, class Id>
+SWATH_INLINE const float* row_of(const float* table, Id id) {
+  return table + static_cast<long>(id) * WIDTH;
+}
+
+// Columns BEGIN and on of the bag: runs total = take(total, row, i) over its ids, then stores finish(total, counted). Eight
+// vectors of a row at a time, so that the totals stay in registers.
+template <long WIDTH, long BEGIN, class Id, class Take, class Finish>
+SWATH_INLINE void bag_columns(float* to, const float* table, const Id* ids, long count, long padding, f32v first,
+                              Take take, Finish finish) {
+  constexpr long COLUMNS = WIDTH - BEGIN < 8 * LANES ? WIDTH - BEGIN : 8 * LANES;
+  f32v total[8];
+  SWATH_UNROLL for (int v = 0; v < 8; ++v) total[v] = first;
+  long counted = 0;
+  for (long i = 0; i < count; ++i) {
+    if (BEGIN == 0 && i + AHEAD < count) prefetch_row<WIDTH>(row_of<WIDTH>(table, ids[i + AHEAD]));
+    if (static_cast<long>(ids[i]) == padding) continue;
+    ++counted;
+    const float* row = row_of<WIDTH>(table, ids[i]) + BEGIN;
+    each_vector<COLUMNS>([&](long d, long n) { total[d / LANES] = take(total[d / LANES], load_n(row + d, n), i); });
+  }
+  each_vector<COLUMNS>([&](long d, long n) { store_n(to + BEGIN + d, finish(total[d / LANES], counted), n); });
+  if constexpr (BEGIN + COLUMNS < WIDTH)
+    bag_columns<WIDTH, BEGIN + COLUMNS>(to, table, ids, count, padding, first, take, finish);
+}
+
 template <long WIDTH, class Id, class Take, class Finish>
 SWATH_INLINE void bag(float* to, const float* table, const Id* ids, long count, long padding, f32v first, Take take,
                       Finish finish) {
-  constexpr long VECTORS_OF_ROW = (WIDTH + LANES - 1) / LANES;
-  constexpr long BLOCK = VECTORS_OF_ROW < 8 ? VECTORS_OF_ROW : 8;
-  for (long i = 0; i < (count < AHEAD ? count : AHEAD); ++i) prefetch_row<WIDTH>(table + static_cast<long>(ids[i]) * WIDTH);
-  for (long begin = 0; begin < WIDTH; begin += BLOCK * LANES) {
-    f32v total[BLOCK];
-SWATH_UNROLL
-    for (int v = 0; v < BLOCK; ++v) total[v] = first;
-    long counted = 0;
-    for (long i = 0; i < count; ++i) {
-      if (begin == 0 && i + AHEAD < count) prefetch_row<WIDTH>(table + static_cast<long>(ids[i + AHEAD]) * WIDTH);
-      if (static_cast<long>(ids[i]) == padding) continue;
-      ++counted;
-      const float* row = table + static_cast<long>(ids[i]) * WIDTH + begin;
-SWATH_UNROLL
-      for (int v = 0; v < BLOCK; ++v) {
-        const long left = WIDTH - begin - v * LANES;
-        if (left > 0) total[v] = take(total[v], load_n(row + v * LANES, left < LANES ? left : LANES), i);
-      }
-    }
-SWATH_UNROLL
-    for (int v = 0; v < BLOCK; ++v) {
-      const long left = WIDTH - begin - v * LANES;
-      if (left > 0) store_n(to + begin + v * LANES, finish(total[v], counted), left < LANES ? left : LANES);
-    }
-  }
+  for (long i = 0; i < (count < AHEAD ? count : AHEAD); ++i) prefetch_row<WIDTH>(row_of<WIDTH>(table, ids[i]));
+  bag_columns<WIDTH, 0>(to, table, ids, count, padding, first, take, finish);
 }
 
 }  // namespace detail

@@ -6,6 +6,8 @@
 #pragma once
 
 #include "elementary.h"
+#include "power.h"
+#include "trigonometry.h"
 
 namespace swath {
 

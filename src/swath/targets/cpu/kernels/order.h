@@ -28,6 +28,23 @@ void first_in_order(const T* x, long stride, long size, long count, bool descend
   }
 }
 
+// The same for the values alone, one line a lane: COUNT sorted registers, through which every new one sinks.
+SWATH_INLINE mask above(f32v a, f32v b) { return gt(a, b) | (is_nan(a) & ~is_nan(b)); }
+template <long COUNT, class N>
+SWATH_INLINE void first_values(const float* x, long stride, long size, bool descending, N n, f32v* best) {
+  for (long i = 0; i < size; ++i) {
+    f32v value = load(x + i * stride, n);
+    const long kept = i < COUNT ? i : COUNT;
+    for (long j = 0; j < kept; ++j) {
+      const f32v old = best[j];
+      const mask before = descending ? above(value, old) : above(old, value);
+      best[j] = select(before, value, old);
+      value = select(before, old, value);
+    }
+    if (i < COUNT) best[i] = value;
+  }
+}
+
 // The stable order of all `size` numbers by merging runs bottom up; `spare` has room for `size` positions.
 template <class T>
 void merge_sort(const T* x, long stride, long size, bool descending, long* positions, long* spare) {

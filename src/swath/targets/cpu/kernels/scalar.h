@@ -16,6 +16,8 @@ SWATH_SCALAR(expm1) { return __builtin_expm1(x); }
 SWATH_SCALAR(log) { return __builtin_log(x); }
 SWATH_SCALAR(log1p) { return __builtin_log1p(x); }
 SWATH_SCALAR(log2) { return __builtin_log2(x); }
+SWATH_SCALAR(sin) { return __builtin_sin(x); }
+SWATH_SCALAR(cos) { return __builtin_cos(x); }
 SWATH_SCALAR(tanh) { return __builtin_tanh(x); }
 SWATH_SCALAR(erf) { return __builtin_erf(x); }
 SWATH_SCALAR(sqrt) { return __builtin_sqrt(x); }
@@ -29,11 +31,7 @@ SWATH_SCALAR(gelu_tanh) {
 }
 #undef SWATH_SCALAR
 
-SWATH_INLINE float sin(float x) { return __builtin_sinf(x); }
-SWATH_INLINE double sin(double x) { return __builtin_sin(x); }
-SWATH_INLINE float cos(float x) { return __builtin_cosf(x); }
-SWATH_INLINE double cos(double x) { return __builtin_cos(x); }
-SWATH_INLINE float pow(float a, float b) { return __builtin_powf(a, b); }
+SWATH_INLINE float pow(float a, float b) { return swath::pow(broadcast(a), broadcast(b))[0]; }
 SWATH_INLINE double pow(double a, double b) { return __builtin_pow(a, b); }
 SWATH_INLINE long pow(long a, long b) {
   long result = b < 0 ? (a == 1 ? 1 : a == -1 ? (b & 1 ? -1 : 1) : 0) : 1;

@@ -73,7 +73,10 @@ SWATH_INLINE f32v sin_of(QuarterTurns a) {
 
 }  // namespace detail
 
-SWATH_INLINE f32v sin(f32v x) { return detail::sin_of(detail::reduce_by_quarter_turns(x)); }
+SWATH_INLINE f32v sin(f32v x) {
+  const f32v y = detail::sin_of(detail::reduce_by_quarter_turns(x));
+  return select(eq(x, zero()), x, y);  // the sums would make +0 of -0
+}
 
 SWATH_INLINE f32v cos(f32v x) {
   detail::QuarterTurns a = detail::reduce_by_quarter_turns(x);
