@@ -71,14 +71,6 @@ ENTRIES: tuple[Entry, ...] = (
         "swath explain SW113",
     ),
     Entry(
-        "SW409",
-        "a declaration of an input can't be read",
-        "An input is declared as NAME:KEY=VALUE[,KEY=VALUE], where the keys are the fields of"
-        " `swath.Input`.",
-        "swath compile model.py:make --input user_id=modulo",
-        "swath compile model.py:make --input user_id:ids=modulo",
-    ),
-    Entry(
         "SW410",
         "an artefact holds no report of its compilation",
         "`swath inspect` reads what the compiler did from report.json in the artefact. Artefacts that"

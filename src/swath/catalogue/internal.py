@@ -6,6 +6,16 @@ from swath.errors import Entry
 
 ENTRIES: tuple[Entry, ...] = (
     Entry(
+        "SW900",
+        "a command failed in a way that nobody foresaw",
+        """
+The traceback above the message says where. It is a defect of swath, unless the model itself raised
+the exception; please report it with the traceback.
+""",
+        "(this can't be caused from outside)",
+        "report it with the traceback, and the model if you can",
+    ),
+    Entry(
         "SW920",
         "the shape rule and the row rule of an op disagree",
         """

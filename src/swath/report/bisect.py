@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
@@ -13,10 +13,20 @@ from swath.graph.interpreter import interpret, interpret_rows
 from swath.graph.ir import Graph
 from swath.options import Input, Options
 from swath.passes.pipeline import run
-from swath.report.compare import Comparer, OutputDifference, Tolerance, difference, row_of
+from swath.report.compare import (
+    Comparer,
+    Comparison,
+    OutputDifference,
+    Tolerance,
+    difference,
+    row_of,
+)
 from swath.report.models import NamedModel
 from swath.report.rows import take_rows
 from swath.rows.debatch import Debatched, debatch
+
+if TYPE_CHECKING:
+    from swath.frontends.torch_export import Imported
 
 Array = NDArray[Any]
 MOST_ROWS = 8
@@ -48,6 +58,13 @@ class Bisection(msgspec.Struct, frozen=True):
     kernels_from_graph: float
 
 
+class Compared(msgspec.Struct, frozen=True):
+    """The result of `swath compare`; `bisection` is null unless it was asked for."""
+
+    comparison: Comparison
+    bisection: Bisection | None = None
+
+
 def worst_rows(comparer: Comparer, arrays: Sequence[Array], rows: int) -> NDArray[np.int64]:
     """The rows whose outputs differ most from eager, at most MOST_ROWS, in ascending order."""
     gaps = np.zeros(rows)
@@ -65,7 +82,7 @@ def worst_rows(comparer: Comparer, arrays: Sequence[Array], rows: int) -> NDArra
     return np.sort(np.argsort(-gaps, kind="stable")[:MOST_ROWS])
 
 
-def import_named(named: NamedModel, declared: Mapping[str, Input]) -> Any:
+def import_named(named: NamedModel, declared: Mapping[str, Input]) -> Imported:
     """The model as a batched graph and signature. Raises UnsupportedModel."""
     from swath.frontends.torch_export import import_program
 

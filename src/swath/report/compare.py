@@ -6,7 +6,7 @@
     ulp        the distance in floating point numbers of the output's type, at the worst element
     error      the largest |ours - eager in float64|; eager_error the same of eager in float32
 
-The worst element is the one that exceeds the tolerance most, or comes nearest to it. Where both are
+The worst element is the one whose difference is the largest share of its tolerance. Where both are
 NaN or the same infinity there is no difference; where one is, the difference is infinite.
 """
 
@@ -134,14 +134,16 @@ def difference(
         )
     gaps = _gaps(ours, eager)
     size = np.nan_to_num(np.abs(eager.astype(np.float64)), nan=0.0, posinf=0.0)
-    excess = gaps - (tolerance[0] + tolerance[1] * size)
+    bound = tolerance[0] + tolerance[1] * size
+    # How many times the tolerance each element is off.
+    excess = np.divide(gaps, bound, out=np.where(gaps > 0, np.inf, 0.0), where=bound > 0)
     worst = int(np.argmax(excess))
     large = size > tolerance[0]
     relative = float(np.max(gaps[large] / size[large], initial=0.0))
     return OutputDifference(
         spec.name,
         tuple(ours.shape),
-        bool(excess.flat[worst] <= 0),
+        bool(excess.flat[worst] <= 1),
         float(gaps.max()),
         relative,
         _ulp(ours.flat[worst], eager.flat[worst]),

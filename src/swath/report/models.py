@@ -154,8 +154,7 @@ def _called(factory: Any, specification: str) -> Any:
             "SW404",
             f"the factory `{specification}` failed",
             _last_words(error),
-            "make it work without arguments: "
-            f'python -c "import ...; {specification.rpartition(":")[2]}()"',
+            "a factory is called without arguments; make it run by itself first",
             _place(error),
         ) from error
 

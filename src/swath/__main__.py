@@ -1,0 +1,5 @@
+"""`python -m swath`."""
+
+from swath.cli import main
+
+main()

@@ -1,0 +1,59 @@
+"""swath explain: the page of an error."""
+
+from __future__ import annotations
+
+import click
+import msgspec
+
+from swath.cli.flags import examples, output_flags
+from swath.cli.outcome import Outcome, Output, Say, run
+
+
+class Explained(msgspec.Struct, frozen=True):
+    """One entry of the catalogue: what fails and what to write instead."""
+
+    id: str
+    title: str
+    explanation: str
+    failing: str
+    repaired: str
+
+
+@click.command(
+    "explain",
+    epilog=examples(
+        "swath explain SW113",
+        "swath explain",
+    ),
+)
+@click.argument("id", metavar="[ID]", default="")
+@output_flags
+def explain_command(id: str, output: Output) -> None:
+    """Explain the error ID with an example that fails and one that works; without ID list all."""
+    run("explain", output, lambda say: _explain(id, say))
+
+
+def _explain(id: str, say: Say) -> Outcome:
+    from swath.errors import Problem, SwathError, catalogue
+
+    del say
+    entries = catalogue()
+    if not id:
+        listed = [entries[key] for key in sorted(entries)]
+        text = "\n".join(f"{entry.id}  {entry.title}" for entry in listed)
+    elif id.upper() in entries:
+        listed = [entries[id.upper()]]
+        text = str(listed[0])
+    else:
+        raise SwathError(
+            Problem(
+                "SW408",
+                f"there is no error {id!r}",
+                f"the catalogue has {len(entries)} entries",
+                "list them with: swath explain",
+            )
+        )
+    return Outcome(
+        [Explained(e.id, e.title, e.explanation.strip(), e.failing, e.repaired) for e in listed],
+        text,
+    )
