@@ -70,10 +70,7 @@ def concat_of_runs(rewriter: Rewriter, op: Op, inputs: Inputs) -> Made:
         %y: f32[1,8] @candidate = reshape(%y.slice, shape=[1, 8])
         return %y
     """
-    if not isinstance(op, Concat) or len(inputs) < 2 or not is_static(*inputs):
-        return None
-    shape = inputs[0].type.static_shape
-    if prod(shape[: op.axis]) != 1 or prod(shape[op.axis + 1 :]) == 0:
+    if not isinstance(op, Concat) or len(inputs) < 2 or not _joins_runs(op, inputs):
         return None
     merged: list[tuple[_Run, list[Value]]] = []
     for part in inputs:
@@ -142,7 +139,7 @@ def _slice_start(op: Slice, source: Value) -> int | None:
 
 def _enter_part(rewriter: Rewriter, run: _Run, op: Concat, parts: tuple[Value, ...]) -> bool:
     shape = run.source.type.static_shape
-    if prod(shape[: op.axis]) != 1:
+    if run.size == 0 or prod(shape[: op.axis]) != 1:
         return False
     starts = rewriter.part_starts(run.source)
     stride = prod(shape[op.axis + 1 :])
@@ -179,4 +176,60 @@ def _read(rewriter: Rewriter, run: _Run, shape: tuple[int, ...]) -> Made:
     return Reshape(shape), (rewriter.add(part, source),)
 
 
-RANGE_RULES: tuple[Rule, ...] = (view_of_run, concat_of_runs)
+def concat_of_reshaped_concat(rewriter: Rewriter, op: Op, inputs: Inputs) -> Made:
+    """A concat that only another concat reads, through a reshape, gives it its parts.
+
+    Before:
+        input %x: f32[1,1,4] @candidate
+        input %t: f32[1,2] @candidate
+        %e: f32[1,1,4] @candidate = unary(%x, function="exp")
+        %a: f32[1,1,8] @candidate = concat(%x, %e, axis=2)
+        %r: f32[1,8] @candidate = reshape(%a, shape=[1, 8])
+        %y: f32[1,10] @candidate = concat(%r, %t, axis=1)
+        return %y
+    After:
+        input %x: f32[1,1,4] @candidate
+        input %t: f32[1,2] @candidate
+        %e: f32[1,1,4] @candidate = unary(%x, function="exp")
+        %y.reshape: f32[1,4] @candidate = reshape(%x, shape=[1, 4])
+        %y.reshape_1: f32[1,4] @candidate = reshape(%e, shape=[1, 4])
+        %y: f32[1,10] @candidate = concat(%y.reshape, %y.reshape_1, %t, axis=1)
+        return %y
+    """
+    if not isinstance(op, Concat) or not _joins_runs(op, inputs):
+        return None
+    before, after = (
+        inputs[0].type.static_shape[: op.axis],
+        inputs[0].type.static_shape[op.axis + 1 :],
+    )
+    parts: list[Value] = []
+    for part in inputs:
+        inner = _private_parts(rewriter, part, prod(after))
+        for value in inner or ():
+            shape = (*before, value.type.elements // prod(after), *after)
+            parts.append(rewriter.add(Reshape(shape), value))
+        if inner is None:
+            parts.append(part)
+    return (op, tuple(parts)) if len(parts) > len(inputs) else None
+
+
+def _private_parts(rewriter: Rewriter, value: Value, stride: int) -> Inputs | None:
+    """The parts of a concat of runs that `value` is a reshape of, if nothing else reads it."""
+    reshape = rewriter.made_by(value, Reshape)
+    if reshape is None or rewriter.uses(value) != 1 or rewriter.uses(reshape[1][0]) != 1:
+        return None
+    inner = rewriter.made_by(reshape[1][0], Concat)
+    if inner is None or not _joins_runs(*inner):
+        return None
+    return inner[1] if all(part.type.elements % stride == 0 for part in inner[1]) else None
+
+
+def _joins_runs(op: Concat, parts: Inputs) -> bool:
+    """True if the parts lie one behind the other in the result."""
+    shape = parts[0].type.shape
+    if not is_static(*parts) or 0 in shape:
+        return False
+    return prod(parts[0].type.static_shape[: op.axis]) == 1
+
+
+RANGE_RULES: tuple[Rule, ...] = (view_of_run, concat_of_runs, concat_of_reshaped_concat)
