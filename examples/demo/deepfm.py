@@ -4,6 +4,8 @@ swath bench examples.demo.deepfm:trained      # after `make demo`
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -47,9 +49,11 @@ def untrained(vocabularies: Mapping[str, int]) -> DeepFM:
 
 def train(data: MovieLens) -> DeepFM:
     """A model trained on the training rows, in eval mode."""
+    torch.manual_seed(0)
     model = untrained(data.vocabularies)
     model.compile("adam", "binary_crossentropy", metrics=[])
-    model.fit(data.training, data.training_clicks, batch_size=BATCH, epochs=EPOCHS, verbose=0)
+    with redirect_stdout(StringIO()):
+        model.fit(data.training, data.training_clicks, BATCH, EPOCHS, verbose=0)
     return model.eval()
 
 

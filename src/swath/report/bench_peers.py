@@ -5,18 +5,21 @@ called as its user would call it: with torch tensors, the Python call included. 
 build function and a line in PEERS.
 """
 
+from __future__ import annotations
+
 import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-import torch
-from torch.export import ExportedProgram
+if TYPE_CHECKING:
+    from torch.export import ExportedProgram
 
-from swath.report.bench_case import Case, Inputs, tensors_of
+    from swath.report.bench_case import Case
 
-Call: TypeAlias = Callable[[Inputs], Any]
+# From the positional arguments of the model to the peer's own outputs.
+Call: TypeAlias = Callable[[tuple[Any, ...]], Any]
 
 
 @dataclass(frozen=True)
@@ -31,20 +34,21 @@ class Building:
         """The case as torch.export gives it, every leading axis dynamic."""
         if self.case.exported is not None:
             return self.case.exported
+        export: Any = importlib.import_module("torch.export").export
         arguments = (self.case.model, self.case.example_inputs)
         shapes = self.case.dynamic_shapes()
         try:
-            return torch.export.export(*arguments, dynamic_shapes=shapes, strict=False)
+            return export(*arguments, dynamic_shapes=shapes, strict=False)
         except Exception:
             # A few models export only when traced as bytecode (NumPy constants made from the
             # batch).
-            return torch.export.export(*arguments, dynamic_shapes=shapes, strict=True)
+            return export(*arguments, dynamic_shapes=shapes, strict=True)
 
     def onnx(self) -> Path:
         """The case as an ONNX file, written by the first peer that asks for it."""
         path = self.folder / "model.onnx"
         if not path.exists():
-            exporter = cast(Any, torch.onnx)
+            exporter: Any = importlib.import_module("torch.onnx")
             program = exporter.export(self.exported(), dynamo=True, verbose=False)
             program.save(str(path))
         return path
@@ -67,7 +71,8 @@ def build_swath(building: Building) -> Call:
     case = building.case
     model = case.exported if case.exported is not None else case.model
     path = building.folder / f"swath-{building.threads}.swath"
-    swath.compile(model, case.example_inputs).save(path)
+    program = swath.compile(model, case.example_inputs, dynamic_shapes=case.shapes)
+    program.save(path)
     program = swath.load(path, threads=building.threads)
     return lambda inputs: program(*inputs)
 
@@ -80,15 +85,17 @@ def build_eager(building: Building) -> Call:
 
 def build_inductor(building: Building) -> Call:
     """torch.compile with its default settings."""
-    model: Any = cast(Any, torch).compile(building.case.model, dynamic=True)
+    torch: Any = importlib.import_module("torch")
+    model: Any = torch.compile(building.case.model, dynamic=True)
     return lambda inputs: model(*inputs)
 
 
 def build_inductor_max(building: Building) -> Call:
     """torch.compile that tunes its kernels and folds the weights in."""
+    torch: Any = importlib.import_module("torch")
     config: Any = importlib.import_module("torch._inductor.config")
     config.freezing = True
-    model: Any = cast(Any, torch).compile(building.case.model, dynamic=True, mode="max-autotune")
+    model: Any = torch.compile(building.case.model, dynamic=True, mode="max-autotune")
     return lambda inputs: model(*inputs)
 
 
@@ -103,6 +110,8 @@ def build_aot_inductor(building: Building) -> Call:
 
 def build_onnxruntime(building: Building) -> Call:
     """ONNX Runtime on the exported file, inputs handed over as NumPy views."""
+    from swath.report.bench_case import tensors_of
+
     onnxruntime: Any = importlib.import_module("onnxruntime")
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = building.threads
@@ -112,7 +121,7 @@ def build_onnxruntime(building: Building) -> Call:
     )
     names = [value.name for value in session.get_inputs()]
 
-    def call(inputs: Inputs) -> Any:
+    def call(inputs: tuple[Any, ...]) -> Any:
         arrays = [tensor.numpy() for tensor in tensors_of(inputs)]
         return session.run(None, dict(zip(names, arrays, strict=True)))
 
@@ -121,6 +130,8 @@ def build_onnxruntime(building: Building) -> Call:
 
 def build_openvino(building: Building) -> Call:
     """OpenVINO on the same file, set for latency and float32, inputs shared and not copied."""
+    from swath.report.bench_case import tensors_of
+
     openvino: Any = importlib.import_module("openvino")
     settings = {
         "INFERENCE_NUM_THREADS": building.threads,
@@ -130,7 +141,7 @@ def build_openvino(building: Building) -> Call:
     compiled = openvino.Core().compile_model(str(building.onnx()), "CPU", settings)
     request = compiled.create_infer_request()
 
-    def call(inputs: Inputs) -> Any:
+    def call(inputs: tuple[Any, ...]) -> Any:
         arrays = [tensor.numpy() for tensor in tensors_of(inputs)]
         result = request.infer(arrays, share_inputs=True)
         return [result[output] for output in compiled.outputs]
@@ -140,8 +151,9 @@ def build_openvino(building: Building) -> Call:
 
 def build_zentorch(building: Building) -> Call:
     """torch.compile with AMD's backend."""
+    torch: Any = importlib.import_module("torch")
     importlib.import_module("zentorch")
-    model: Any = cast(Any, torch).compile(building.case.model, backend="zentorch", dynamic=True)
+    model: Any = torch.compile(building.case.model, backend="zentorch", dynamic=True)
     return lambda inputs: model(*inputs)
 
 

@@ -3,10 +3,9 @@
 Reads one JSON message a line from standard input and answers each with one line. The messages, in
 order:
 
-    {"do": "build", "case": ..., "peer": ..., "threads": ..., "folder": ...}   -> {"seconds": ...}
-    {"do": "prepare", "batch": ..., "sets": ..., "output": path}               -> {}
-    {"do": "turn", "seconds": ..., "calls": ...}                               -> {"microseconds":
-    [...]}
+    {"do": "build", "case": ..., "peer": ..., "threads": ..., "folder": ...} -> {"seconds": ...}
+    {"do": "prepare", "batch": ..., "sets": ..., "output": path}             -> {}
+    {"do": "turn", "seconds": ..., "calls": ...}                             -> {"microseconds": []}
 
 Anything that goes wrong is answered with {"failed": reason}. It waits without working between
 messages, so that the turns of several workers can be interleaved.
