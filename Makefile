@@ -5,12 +5,14 @@ STAMP  := .venv/.installed
 
 .PHONY: setup test lint types contract demo bench agreement
 
+# Modules are compiled when they are first imported (--no-compile), not all of torch now: that takes
+# half of the time of the installation.
 setup: $(STAMP)
 
 $(STAMP): pyproject.toml constraints.txt CMakeLists.txt $(wildcard src/swath/runtime/native/*)
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt scikit-build-core nanobind numpy ninja cmake
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --no-build-isolation --editable '.[torch,dev,bench]'
+	$(BIN)/python -m pip install --quiet --no-compile --constraint constraints.txt scikit-build-core nanobind numpy ninja cmake
+	$(BIN)/python -m pip install --quiet --no-compile --constraint constraints.txt --no-build-isolation --editable '.[torch,dev,bench]'
 	touch $(STAMP)
 
 test: setup
