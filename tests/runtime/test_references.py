@@ -18,6 +18,8 @@ def test_inputs_and_outputs_have_as_many_references_as_before(nested: Program) -
     a, d = np.ones(3, np.float32), np.ones(1, np.float32)
     t = torch.ones(3)
     features = {"c": a, "d": d}
+    pairs: list[Any] = [(a, a), (a, [a[:2]]), (a, [1])]
+    pair: Any = pairs[-1]
     watched: list[Any] = [a, d, t, features, None, True, 2.0]
     before = [sys.getrefcount(value) for value in watched]
     for _ in range(200):
@@ -25,9 +27,9 @@ def test_inputs_and_outputs_have_as_many_references_as_before(nested: Program) -
         references = sys.getrefcount(result["sum"])
         assert references == 2  # the dict and the argument
         nested(pair=(a, [t]), features=features, scale=2.0)
-        for bad in ((a, a), (a, [a[:2]]), (a, [1])):
+        for pair in pairs:
             with pytest.raises(SwathError):
-                nested(bad, features)
+                nested(pair, features)
         with pytest.raises(SwathError):
             nested((a, [a]), features, scale=3.0)
         with pytest.raises(SwathError):
