@@ -20,8 +20,14 @@ from benchmarks.speed_page import page
 from swath.report.bench import BenchSettings, bench
 from swath.report.bench_peers import PEERS
 from swath.report.bench_plot import write_plot
-from swath.report.bench_result import BenchReport, report_of
-from swath.report.bench_table import bench_table, short_name
+from swath.report.bench_result import (
+    BenchReport,
+    CaseResult,
+    describe_machine,
+    describe_packages,
+    report_of,
+)
+from swath.report.bench_table import case_table, short_name
 from swath.report.machine import Machine, measure_machine
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -107,13 +113,19 @@ def main() -> int:
     report, costs = BenchReport({}, {}, [], []), dict[str, Cost]()
     if options.keep and (known := read_results()) is not None:
         report, costs = known
-    for name in options.models or MODELS:
+    names = options.models or list(MODELS)
+    for name in names:
         costs[name] = cost_of(MODELS[name](), settings.batches, settings.input_sets)
-        new = bench([f"benchmarks.models:MODELS.{name}"], settings, say=report_progress)
-        # Written after each model: a run that is stopped loses one.
+
+    def keep(case: CaseResult) -> None:
+        # Written after each case: a run that is stopped loses one.
+        nonlocal report
+        new = BenchReport(describe_machine(), describe_packages(), list(options.batches), [case])
         report = merged(report, new)
         write(report, costs, machine)
-        print(bench_table(new), flush=True)
+        print(case_table(case, options.batches), flush=True)
+
+    bench([f"benchmarks.models:MODELS.{name}" for name in names], settings, report_progress, keep)
     return 0
 
 

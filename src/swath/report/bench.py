@@ -118,12 +118,16 @@ class WorkerProcess:
 
 
 def worker_environment(threads: int, folder: Path) -> dict[str, str]:
-    """The environment of a worker: thread counts fixed, compiler caches within the run's folder."""
+    """The environment of a worker: thread counts fixed, compiler caches within the run.
+
+    `folder` is that of the case. Inductor keeps precompiled headers beside its kernels; shared by
+    all cases of a run, they burden the build time of the first one alone, as they do for a user.
+    """
     counts = {
         name: str(threads)
         for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
     }
-    caches = {"TORCHINDUCTOR_CACHE_DIR": str(folder / "inductor")}
+    caches = {"TORCHINDUCTOR_CACHE_DIR": str(folder.parent / "inductor")}
     path = os.pathsep.join(entry for entry in sys.path if entry)
     return {**os.environ, **counts, **caches, "PYTHONPATH": path}
 
@@ -132,18 +136,22 @@ def bench(
     cases: Sequence[str],
     settings: BenchSettings | None = None,
     say: Callable[[str], None] = lambda _line: None,
+    found: Callable[[CaseResult], None] = lambda _result: None,
 ) -> BenchReport:
-    """Benches every case (named as in `load_case`) with every thread count. `say` gets a line on
-    each step.
+    """Benches every case (named as in `load_case`) with every thread count.
 
-    A peer that can't be built or run is in the report with the reason; the bench itself goes on.
+    `say` gets a line on each step, `found` each result as soon as it is there. A peer that can't be
+    built or run is in the report with the reason; the bench itself goes on.
     """
     chosen = settings or BenchSettings()
     results: list[CaseResult] = []
-    for case in cases:
-        for threads in chosen.threads:
-            with tempfile.TemporaryDirectory(prefix="swath-bench-") as folder:
-                results.append(bench_case(case, threads, chosen, Path(folder), say))
+    with tempfile.TemporaryDirectory(prefix="swath-bench-") as run:
+        for case in cases:
+            for threads in chosen.threads:
+                with tempfile.TemporaryDirectory(prefix="case-", dir=run) as folder:
+                    result = bench_case(case, threads, chosen, Path(folder), say)
+                found(result)
+                results.append(result)
     return BenchReport(describe_machine(), describe_packages(), list(chosen.batches), results)
 
 
