@@ -9,15 +9,16 @@ ENTRIES: tuple[Entry, ...] = (
         "SW401",
         "a model is named in a way that can't be read",
         "A model is named by the factory that makes it, as `package.module:factory` or"
-        " `file.py:factory`, or by a `.pt2` file that torch.export.save wrote. Dots behind the colon"
-        " walk attributes and mappings: `module:MODELS.DeepFM`.",
+        " `file.py:factory`, or by a `.pt2` file that torch.export.save wrote. Dots behind the"
+        " colon walk attributes and mappings: `module:MODELS.DeepFM`.",
         "swath check model.py",
         "swath check model.py:make",
     ),
     Entry(
         "SW402",
         "the module or file of a model isn't there, or fails when it is imported",
-        "Modules are looked up in the current folder and in the environment of the `swath` that runs.",
+        "Modules are looked up in the current folder and in the environment of the `swath` that"
+        " runs.",
         "swath check models.deepfm:make    # in a folder without models/deepfm.py",
         "cd where-models-is && swath check models.deepfm:make",
     ),
@@ -39,10 +40,10 @@ ENTRIES: tuple[Entry, ...] = (
     Entry(
         "SW405",
         "the factory returned something else than a model and its example inputs",
-        "A factory returns `(model, example_inputs)`: an `nn.Module` (it is put into eval mode) or an"
-        " ExportedProgram, and a tuple of positional arguments, a dict of keyword arguments, or a pair"
-        " of both. Behind these it may return the dynamic shapes of torch.export, and a function"
-        " `make_inputs(batch, seed)` that draws inputs.",
+        "A factory returns `(model, example_inputs)`: an `nn.Module` (it is put into eval mode) or"
+        " an ExportedProgram, and a tuple of positional arguments, a dict of keyword arguments, or"
+        " a pair of both. Behind these it may return the dynamic shapes of torch.export, and a"
+        " function `make_inputs(batch, seed)` that draws inputs.",
         "def make():\n    return Model()",
         "def make():\n    return Model(), (torch.zeros(8, 39),)",
     ),
@@ -58,8 +59,8 @@ ENTRIES: tuple[Entry, ...] = (
         "SW407",
         "no rows can be made of the example inputs or of the given file",
         "Rows are drawn from the example inputs, which must hold at least one. A file of inputs"
-        " (`--inputs`) is an .npz with one array for each input, under the names that `swath inspect`"
-        " shows, all for the same number of rows.",
+        " (`--inputs`) is an .npz with one array for each input, under the names that `swath"
+        " inspect` shows, all for the same number of rows.",
         'np.savez("rows.npz", x=ids)          # the model has inputs `ids` and `dense`',
         'np.savez("rows.npz", ids=ids, dense=dense)',
     ),
@@ -73,8 +74,8 @@ ENTRIES: tuple[Entry, ...] = (
     Entry(
         "SW410",
         "an artefact holds no report of its compilation",
-        "`swath inspect` reads what the compiler did from report.json in the artefact. Artefacts that"
-        " were written by hand, or by another version, may have none.",
+        "`swath inspect` reads what the compiler did from report.json in the artefact. Artefacts"
+        " that were written by hand, or by another version, may have none.",
         "swath inspect by_hand.swath --passes",
         "swath inspect model.py:make --passes",
     ),

@@ -8,8 +8,9 @@ ENTRIES: tuple[Entry, ...] = (
     Entry(
         "SW301",
         "there is no C++ compiler",
-        "Programs are generated as C++ and built when a model is compiled. swath looks for g++, then"
-        " clang++, then the `ziglang` wheel, which carries clang. Running an artefact needs none.",
+        "Programs are generated as C++ and built when a model is compiled. swath looks for g++,"
+        " then clang++, then the `ziglang` wheel, which carries clang. Running an artefact needs"
+        " none.",
         "swath.compile(model, example_inputs)    # on a machine without a compiler",
         "pip install 'swath[cc]'",
     ),
@@ -32,8 +33,8 @@ ENTRIES: tuple[Entry, ...] = (
     Entry(
         "SW304",
         "the limits of this machine can't be measured",
-        "`swath inspect --roofline` builds and runs a small C++ program that measures arithmetic and"
-        " memory. It needs g++ or clang++, and 1 GB of memory.",
+        "`swath inspect --roofline` builds and runs a small C++ program that measures arithmetic"
+        " and memory. It needs g++ or clang++, and 1 GB of memory.",
         "swath inspect model.swath --roofline    # without a compiler",
         "apt-get install g++ && swath inspect model.swath --roofline",
     ),

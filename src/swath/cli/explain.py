@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
+import textwrap
+from typing import TYPE_CHECKING
+
 import click
 import msgspec
 
 from swath.cli.flags import examples, output_flags
 from swath.cli.outcome import Outcome, Output, Say, run
+
+if TYPE_CHECKING:
+    from swath.errors import Entry
 
 
 class Explained(msgspec.Struct, frozen=True):
@@ -33,6 +40,12 @@ def explain_command(id: str, output: Output) -> None:
     run("explain", output, lambda say: _explain(id, say))
 
 
+def _page(entry: Entry) -> str:
+    """The entry with its explanation wrapped."""
+    wrapped = "\n".join(textwrap.wrap(entry.explanation, 88))
+    return str(dataclasses.replace(entry, explanation=wrapped))
+
+
 def _explain(id: str, say: Say) -> Outcome:
     from swath.errors import Problem, SwathError, catalogue
 
@@ -43,7 +56,7 @@ def _explain(id: str, say: Say) -> Outcome:
         text = "\n".join(f"{entry.id}  {entry.title}" for entry in listed)
     elif id.upper() in entries:
         listed = [entries[id.upper()]]
-        text = str(listed[0])
+        text = _page(listed[0])
     else:
         raise SwathError(
             Problem(
