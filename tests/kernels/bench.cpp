@@ -78,16 +78,19 @@ void report(const char* name, double flops, double bytes, double time) {
 }
 
 // `rows` rows in swaths of `swath` through one linear layer. The swath buffers are used again and again, as in a program.
-void bench_linear(long rows, long swath, long inputs, long outputs) {
+template <class Function = Relu>
+void bench_linear(long rows, long swath, long inputs, long outputs, const char* activation = "",
+                  Function function = {}) {
   const long in_stride = (inputs + 15) / 16 * 16, out_stride = (outputs + 15) / 16 * 16;
   Buffer a(swath * in_stride), w((outputs + 15) / 16 * 16 * inputs), bias(out_stride), c(swath * out_stride);
   char name[128];
-  std::snprintf(name, sizeof name, "linear M=%ld in swaths of %ld, K=%ld, N=%ld", rows, swath, inputs, outputs);
+  std::snprintf(name, sizeof name, "linear M=%ld in swaths of %ld, K=%ld, N=%ld%s", rows, swath, inputs, outputs,
+                activation);
   report(name, 2.0 * static_cast<double>(rows * inputs * outputs), 4.0 * static_cast<double>(inputs * outputs),
          seconds([&] {
            for (long m = 0; m < rows; m += swath)
              product(rows - m < swath ? rows - m : swath, outputs, inputs, rows_of(a.data, in_stride),
-                     packed_weights(w.data, inputs), from_bias(bias.data), to_rows(c.data, out_stride, Relu{}));
+                     packed_weights(w.data, inputs), from_bias(bias.data), to_rows(c.data, out_stride, function));
          }));
 }
 
@@ -121,6 +124,15 @@ void bench_attention(long batch, long queries, long keys, long width) {
                      packed_weights(scratch.data, width), FROM_ZERO, to_rows(c.data + r * queries * keys, keys));
            }
          }));
+}
+
+void bench_dots(long rows, long inputs) {
+  const long stride = (inputs + 15) / 16 * 16;
+  Buffer a(rows * stride), w(inputs), c(rows);
+  char name[128];
+  std::snprintf(name, sizeof name, "dots M=%ld, K=%ld", rows, inputs);
+  report(name, 2.0 * static_cast<double>(rows * inputs), 4.0 * static_cast<double>(rows * inputs),
+         seconds([&] { dots(rows, inputs, a.data, stride, w.data, c.data); }));
 }
 
 template <class F>
@@ -169,6 +181,14 @@ int main(int count, char** arguments) {
     bench_linear(2496, 2496, 16, 32);
     bench_linear(2496, 2496, 32, 64);
     bench_linear(2496, 2496, 64, 16);
+    auto through_relu = [](f32v x, long, long) { return relu(x); };
+    auto through_sigmoid = [](f32v x, long, long) { return sigmoid(x); };
+    bench_linear(2496, 2496, 16, 16, ", relu by functor", through_relu);
+    bench_linear(2496, 2496, 16, 32, ", relu by functor", through_relu);
+    bench_linear(1024, 64, 128, 64, ", relu by functor", through_relu);
+    bench_linear(1024, 64, 128, 64, ", sigmoid", through_sigmoid);
+    bench_linear(1024, 64, 429, 256, ", relu by functor", through_relu);
+    bench_linear(1, 1, 16, 16, ", relu by functor", through_relu);
     for (long rows = 1; rows <= 8; ++rows) bench_linear(rows, rows, 429, 256);
     bench_linear(13, 13, 429, 256);
     bench_linear(1, 1, 256, 128);
@@ -190,6 +210,12 @@ int main(int count, char** arguments) {
     bench_attention(64, 50, 50, 32);
     bench_attention(64, 1, 50, 32);
   }
+  if (wanted("dots")) {
+    bench_dots(64, 128);
+    bench_dots(64, 429);
+    bench_dots(50, 32);
+    bench_dots(1, 128);
+  }
   if (wanted("functions")) {
     BENCH_FUNCTION(exp);
     BENCH_FUNCTION(expm1);
@@ -203,8 +229,11 @@ int main(int count, char** arguments) {
     BENCH_FUNCTION(erf);
     BENCH_FUNCTION(gelu);
     BENCH_FUNCTION(gelu_tanh);
+    BENCH_FUNCTION(sin);
+    bench_function("pow", [](f32v x) { return pow(x, broadcast(1.7f)); });
   }
   if (wanted("bags")) {
+    bench_bag(1);
     bench_bag(8);
     bench_bag(50);
   }

@@ -30,8 +30,9 @@ SWATH_INLINE V horner(V, C c) { return c - V{}; }
 template <class V, class C, class... Rest>
 SWATH_INLINE V horner(V x, C c, Rest... rest) { return fma(horner(x, rest...), x, c - V{}); }
 
-// 2^n for integers n in [-126, 127].
-SWATH_INLINE f32v power_of_two(i32v n) { return as_float((n + 127) << 23); }
+// 2^n for integers n in [-126, 127]. Bits are moved as unsigned numbers, which may wrap: lanes with NaN or infinity go
+// through here as well, and are settled later.
+SWATH_INLINE f32v power_of_two(i32v n) { return as_float((i32v)(((u32v)n + 127u) << 23)); }
 
 // y * 2^n in two steps, so that results may overflow or be denormal: only the second multiplication can round.
 SWATH_INLINE f32v scale(f32v y, i32v n) {
@@ -78,9 +79,9 @@ SWATH_INLINE f32v log_reduced(f32v f, f32v n) {
 }
 
 // x = m * 2^n with m in [2/3, 4/3), for normal x > 0.
-constexpr int TWO_THIRDS = 0x3f2aaaab;
-SWATH_INLINE i32v exponent(f32v x) { return (as_int(x) - TWO_THIRDS) >> 23; }
-SWATH_INLINE f32v divide_by_power(f32v x, i32v n) { return as_float(as_int(x) - (n << 23)); }
+constexpr unsigned TWO_THIRDS = 0x3f2aaaab;
+SWATH_INLINE i32v exponent(f32v x) { return (i32v)((u32v)x - TWO_THIRDS) >> 23; }
+SWATH_INLINE f32v divide_by_power(f32v x, i32v n) { return as_float((i32v)((u32v)x - ((u32v)n << 23))); }
 
 // The value that a logarithm takes where its argument is not a positive finite number.
 SWATH_INLINE f32v log_edges(f32v argument, f32v value) {
@@ -127,7 +128,7 @@ SWATH_INLINE f32v exp(f32v x) { return detail::exp_of_sum(x, zero()); }
 SWATH_INLINE f32v expm1(f32v x) {
   detail::Reduced a = detail::reduce_by_ln2(clamp(x, -20.0f, 89.0f));
   // At half size, since 2^128 is not a float32.
-  f32v half = detail::power_of_two(a.n - 1);
+  f32v half = detail::power_of_two((i32v)((u32v)a.n - 1u));
   f32v y = 2.0f * fma(detail::expm1_reduced(a.r), half, half - 0.5f);
   return select(lt(abs(x), broadcast(1e-9f)), x, y);
 }

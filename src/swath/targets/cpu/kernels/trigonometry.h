@@ -68,7 +68,7 @@ SWATH_INLINE f32v sin_of(QuarterTurns a) {
   const f32v even = fma(square * square, horner(square, 0.0416666456f, -0.00138873095f, 2.44324128e-05f),
                         fma(square, broadcast(-0.5f), broadcast(1.0f)));
   const f32v y = select(eq(a.n & 1, broadcast_int(0)), odd, even);
-  return as_float(as_int(y) ^ ((a.n & 2) << 30));
+  return as_float((i32v)((u32v)y ^ ((u32v)a.n & 2u) << 30));
 }
 
 }  // namespace detail
@@ -80,7 +80,7 @@ SWATH_INLINE f32v sin(f32v x) {
 
 SWATH_INLINE f32v cos(f32v x) {
   detail::QuarterTurns a = detail::reduce_by_quarter_turns(x);
-  a.n += 1;
+  a.n = (i32v)((u32v)a.n + 1u);
   return detail::sin_of(a);
 }
 

@@ -7,6 +7,7 @@ namespace swath {
 constexpr int LANES = 8;
 typedef float  f32v __attribute__((vector_size(32)));
 typedef int    i32v __attribute__((vector_size(32)));
+typedef unsigned u32v __attribute__((vector_size(32)));
 typedef double f64v __attribute__((vector_size(32)));  // half as many lanes as f32v
 
 struct mask {

@@ -9,6 +9,7 @@ namespace swath {
 constexpr int LANES = 16;
 typedef float  f32v __attribute__((vector_size(64)));
 typedef int    i32v __attribute__((vector_size(64)));
+typedef unsigned u32v __attribute__((vector_size(64)));
 typedef double f64v __attribute__((vector_size(64)));  // half as many lanes as f32v
 
 struct mask {
