@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from pathlib import PurePosixPath
 
 from swath.artifact.manifest import (
     ConstantSource,
@@ -64,8 +63,7 @@ def _files(manifest: Manifest) -> Iterator[str]:
 
 
 def _is_inside(path: str) -> bool:
-    parts = PurePosixPath(path)
-    return not parts.is_absolute() and ".." not in parts.parts and "\0" not in path
+    return not path.startswith("/") and ".." not in path.split("/") and "\0" not in path
 
 
 def _inputs(manifest: Manifest) -> Iterator[str]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
@@ -13,7 +15,7 @@ from swath.artifact.consistency import contradictions
 from swath.artifact.envelope import FormatVersion, unseal
 from swath.artifact.manifest import ABI_VERSION, FORMAT_VERSION, FileSpec, Manifest
 from swath.artifact.publish import MANIFEST_FILE
-from swath.artifact.tables import HEADER_BYTES, header_matches
+from swath.artifact.tables import table_header
 from swath.errors import InvalidArtifact, Problem, Where
 
 Verify = Literal["default", "full"]
@@ -95,42 +97,45 @@ def files_digested_at_load(manifest: Manifest) -> frozenset[str]:
 
 def _damage(folder: Path, manifest: Manifest, *, full: bool) -> Iterator[Problem]:
     digested = files_digested_at_load(manifest)
+    headers = {
+        table.file: table_header(table.dtype, table.rows, table.width) for table in manifest.tables
+    }
     for file in manifest.files:
-        problem = _file_problem(folder, file, digest=full or file.path in digested)
+        # Strings and descriptors: with thousands of tables, Path objects would take most of a load.
+        target = f"{folder}/{file.path}"
+        digest = full or file.path in digested
+        problem = _file_problem(target, file, headers.get(file.path, b""), digest=digest)
         if problem is not None:
             yield problem
-    for table in manifest.tables:
-        target = folder / table.file
-        if target.is_file() and not header_matches(_start(target, HEADER_BYTES), table):
-            yield _altered(target, "its header isn't that of the table")
 
 
-def _file_problem(folder: Path, file: FileSpec, *, digest: bool) -> Problem | None:
-    target = folder / file.path
+def _file_problem(target: str, file: FileSpec, header: bytes, *, digest: bool) -> Problem | None:
     try:
-        if not target.is_file():
-            return _missing(target, "it isn't there")
-        size = target.stat().st_size
-        if size != file.size:
-            return _missing(target, f"it has {size} bytes instead of {file.size}")
-        if digest and _digest(target) != file.sha256:
+        descriptor = os.open(target, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError as error:
+        return _missing(target, f"the system says: {error.strerror}")
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            return _missing(target, "it isn't a file")
+        if status.st_size != file.size:
+            return _missing(target, f"it has {status.st_size} bytes instead of {file.size}")
+        if os.pread(descriptor, len(header), 0) != header:
+            return _altered(target, "its header isn't that of the table")
+        if digest and _digest(descriptor) != file.sha256:
             return _altered(target, "its bytes don't have the digest that the manifest states")
     except OSError as error:
-        return _missing(target, f"the system says: {error.strerror or error}")
+        return _missing(target, f"the system says: {error.strerror}")
+    finally:
+        os.close(descriptor)
     return None
 
 
-def _digest(path: Path) -> str:
+def _digest(descriptor: int) -> str:
     digest = hashlib.sha256()
-    with path.open("rb", buffering=0) as file:
-        while chunk := file.read(_CHUNK_BYTES):
-            digest.update(chunk)
+    while chunk := os.read(descriptor, _CHUNK_BYTES):
+        digest.update(chunk)
     return digest.hexdigest()
-
-
-def _start(path: Path, size: int) -> bytes:
-    with path.open("rb", buffering=0) as file:
-        return file.read(size)
 
 
 def _no_artefact(folder: Path, error: OSError) -> Problem:
@@ -143,20 +148,14 @@ def _no_artefact(folder: Path, error: OSError) -> Problem:
     )
 
 
-def _missing(file: Path, why: str) -> Problem:
-    return Problem(
-        "SW202",
-        f"the file {file.name} of the artefact is missing or cut",
-        why,
-        _AGAIN,
-        Where(str(file)),
-    )
+def _missing(file: str, why: str) -> Problem:
+    what = f"the file {os.path.basename(file)} of the artefact is missing or cut"
+    return Problem("SW202", what, why, _AGAIN, Where(file))
 
 
-def _altered(file: Path, why: str) -> Problem:
-    return Problem(
-        "SW203", f"the file {file.name} of the artefact was altered", why, _AGAIN, Where(str(file))
-    )
+def _altered(file: str, why: str) -> Problem:
+    what = f"the file {os.path.basename(file)} of the artefact was altered"
+    return Problem("SW203", what, why, _AGAIN, Where(file))
 
 
 def _other_version(file: Path, what: str, found: int, known: int) -> Problem:

@@ -21,7 +21,7 @@ from typing import get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from swath.artifact.manifest import DType, TableSpec
+from swath.artifact.manifest import DType
 
 HEADER_BYTES = 64
 PADDING = 64
@@ -71,8 +71,3 @@ def table_chunks(data: NDArray[np.generic], dtype: str) -> Iterator[bytes | memo
     for begin in range(0, rows, step):
         yield np.ascontiguousarray(data[begin : begin + step]).tobytes()
     yield bytes(table_file_bytes(dtype, rows, width) - HEADER_BYTES - data.nbytes)
-
-
-def header_matches(header: bytes, spec: TableSpec) -> bool:
-    """Whether the first 64 bytes of a file are those of the table that the manifest describes."""
-    return header == table_header(spec.dtype, spec.rows, spec.width)

@@ -46,7 +46,7 @@ class Program(_native.NativeProgram):
         weights = manifest.weights
 
         def region(file: str, offset: int) -> tuple[str, int, int]:
-            return (str(path / file), sizes[file], offset)
+            return (f"{path}/{file}", sizes[file], offset)
 
         self = super().__new__(
             cls,
