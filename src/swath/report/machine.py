@@ -75,7 +75,10 @@ def measure_machine(compiler: str | None = None, rounds: int = 3) -> Machine:
 
 
 def _run(command: list[str]) -> str:
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise ProbeError(f"`{command[0]}` can't be run: {error}") from error
     if done.returncode != 0:
         raise ProbeError(f"`{command[0]}` failed: {done.stderr.strip()[:300]}")
     return done.stdout
