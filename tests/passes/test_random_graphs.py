@@ -59,3 +59,23 @@ def assert_same(before: Graph, after: Graph, seed: int) -> None:
 def outputs(graph: Graph, inputs: list[Array]) -> list[Array]:
     """The outputs, in double precision."""
     return interpret(graph, inputs, float64=True)
+
+
+@settings(PROFILE, max_examples=100)
+@given(graph=row_graphs(), seed=st.integers(0, 99))
+def test_pipeline_on_special_numbers(graph: Graph, seed: int) -> None:
+    """NaN, infinities and zeros of both signs come through as they do in the graph."""
+    after, _ = run(graph, Options())
+    inputs = [with_special_numbers(array, seed) for array in random_inputs(graph, seed)]
+    old, new = outputs(graph, inputs), outputs(after, inputs)
+    for value, one, other in zip(graph.outputs, old, new, strict=True):
+        np.testing.assert_allclose(other, one, rtol=1e-4, atol=1e-4, err_msg=str(value))
+
+
+def with_special_numbers(array: Array, seed: int) -> Array:
+    """Some elements of a float array replaced."""
+    if array.dtype.kind != "f":
+        return array
+    random = np.random.default_rng(seed)
+    chosen = random.choice([0.0, -0.0, np.inf, -np.inf, np.nan], array.shape)
+    return np.where(random.random(array.shape) < 0.3, chosen, array).astype(array.dtype)

@@ -12,8 +12,8 @@ from swath.passes.rewriter import Inputs, Made, Rewriter, rewrite
 
 
 def lower_attention(graph: Graph) -> Graph:
-    """Write attention out. With a mask, queries that may look at nothing give zeros; a causal mask
-    is a constant, and each query may look at one key at least.
+    """Write attention out. A query whose scores are all -inf, be it by the mask or by infinities
+    in the data, gives zeros as in PyTorch.
 
     Before:
         input %q: f32[1,2,4] @candidate
@@ -26,11 +26,16 @@ def lower_attention(graph: Graph) -> Graph:
         input %k: f32[1,3,4] @candidate
         input %v: f32[1,3,5] @candidate
         constant %y.constant: f32[] @once = 0.5
+        constant %y.constant_1: f32[] @once = -inf
+        constant %y.constant_2: f32[] @once = 0.0
         %y.permute: f32[1,4,3] @candidate = permute(%k, axes=[0, 2, 1])
         %y.matmul: f32[1,2,3] @candidate = matmul(%q, %y.permute)
         %y.binary: f32[1,2,3] @candidate = binary(%y.matmul, %y.constant, function="mul")
         %y.softmax: f32[1,2,3] @candidate = softmax(%y.binary, axis=2)
-        %y: f32[1,2,5] @candidate = matmul(%y.softmax, %v)
+        %y.reduce: f32[1,2,1] @candidate = reduce(%y.binary, function="max", axes=[2], keepdim=true)
+        %y.binary_1: bool[1,2,1] @candidate = binary(%y.reduce, %y.constant_1, function="eq")
+        %y.where: f32[1,2,3] @candidate = where(%y.binary_1, %y.constant_2, %y.softmax)
+        %y: f32[1,2,5] @candidate = matmul(%y.where, %v)
         return %y
     """
     return rewrite(graph, (_attention,))
@@ -53,9 +58,7 @@ def _attention(rewriter: Rewriter, op: Op, inputs: Inputs) -> Made:
         triangle = np.tri(*scores.type.static_shape[-2:], dtype=np.bool_)
         scores = rewriter.add(Where(), rewriter.constant(triangle, "causal"), scores, hidden)
     weights = rewriter.add(Softmax(scores.type.rank - 1), scores)
-    if mask:
-        weights = _without_blind(rewriter, scores, weights, hidden)
-    return MatMul(), (weights, v)
+    return MatMul(), (_without_blind(rewriter, scores, weights, hidden), v)
 
 
 def _without_blind(rewriter: Rewriter, scores: Value, weights: Value, hidden: Value) -> Value:
