@@ -33,17 +33,23 @@ def write_plot(report: BenchReport, path: Path) -> None:
     pyplot: Any = importlib.import_module("matplotlib.pyplot")
     across = min(PANELS_ACROSS, len(report.cases))
     down = math.ceil(len(report.cases) / across)
-    figure, axes = pyplot.subplots(
-        down, across, figsize=(1.5 + 4.2 * across, 0.7 + 3.4 * down), squeeze=False
-    )
+    width, height = 1.0 + 4.6 * across, 0.9 + 3.4 * down
+    figure, axes = pyplot.subplots(down, across, figsize=(width, height), squeeze=False)
     panels = list(axes.flat)
     for panel, case in zip(panels, report.cases, strict=False):
         _draw_case(panel, case)
     for panel in panels[len(report.cases) :]:
         panel.set_visible(False)
     handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="lower center", ncols=min(8, len(labels)), frameon=False)
-    figure.tight_layout(rect=(0, 0.35 / (0.7 + 3.4 * down), 1, 1))
+    figure.legend(
+        handles,
+        labels,
+        loc="lower center",
+        ncols=min(4 * across, len(labels)),
+        frameon=False,
+        fontsize=9,
+    )
+    figure.tight_layout(rect=(0, 0.6 / height, 1, 1))
     figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
     pyplot.close(figure)
 

@@ -1,6 +1,7 @@
 """The text forms of a bench: aligned columns for the terminal, Markdown for the docs."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from swath.report.bench_peers import PEERS
 from swath.report.bench_result import (
@@ -125,8 +126,14 @@ def title_of(peer: str) -> str:
 
 
 def short_name(case: str) -> str:
-    """The factory's name without the module it sits in."""
-    return case.rpartition(":")[2].rpartition(".")[2] or case
+    """How a case is called in tables: `MODELS.DeepFM` as `DeepFM`, `a/b.py:make` as `b:make`."""
+    place, colon, name = case.rpartition(":")
+    if not colon:
+        return Path(case).name
+    if "." in name:
+        return name.rpartition(".")[2]
+    module = Path(place).stem if place.endswith(".py") else place.rpartition(".")[2]
+    return f"{module}:{name}"
 
 
 def swath_builds_against(report: BenchReport, peer: str) -> list[tuple[str, float, float]]:
