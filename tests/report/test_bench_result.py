@@ -21,7 +21,7 @@ from swath.report.bench_result import (
     read_report,
     timing_of,
 )
-from swath.report.bench_table import bench_table
+from swath.report.bench_table import bench_table, short_name
 
 
 def report() -> BenchReport:
@@ -81,6 +81,19 @@ def test_percentiles_are_ordered_and_within(values: list[float]) -> None:
 def test_percentile_is_linear_between_neighbours() -> None:
     assert percentile([1.0, 3.0], 0.5) == 2.0
     assert percentile([7.0], 0.25) == 7.0
+
+
+@pytest.mark.parametrize(
+    ("case", "name"),
+    [
+        ("models:MODELS.DeepFM", "DeepFM"),
+        ("folder/model.py:make", "model:make"),
+        ("a.b.c:make", "c:make"),
+        ("folder/saved.pt2", "saved.pt2"),
+    ],
+)
+def test_names_of_cases(case: str, name: str) -> None:
+    assert short_name(case) == name
 
 
 def test_geometric_mean() -> None:

@@ -41,14 +41,8 @@ def write_plot(report: BenchReport, path: Path) -> None:
     for panel in panels[len(report.cases) :]:
         panel.set_visible(False)
     handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(
-        handles,
-        labels,
-        loc="lower center",
-        ncols=min(4 * across, len(labels)),
-        frameon=False,
-        fontsize=9,
-    )
+    columns = min(4 * across, len(labels))
+    figure.legend(handles, labels, loc="lower center", ncols=columns, frameon=False, fontsize=9)
     figure.tight_layout(rect=(0, 0.6 / height, 1, 1))
     figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
     pyplot.close(figure)
