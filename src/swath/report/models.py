@@ -136,10 +136,15 @@ def _attribute(module: ModuleType, name: str, specification: str) -> Any:
         raise _problem(
             "SW403",
             f"`{specification}`: there is no `{part}`",
-            f"there are {', '.join(known[:20])}" if known else "nothing there can be called",
+            f"there are {_listed(known)}" if known else "nothing there can be called",
             "name one of these" if known else _NAMING,
         )
     return found
+
+
+def _listed(names: list[str], most: int = 40) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def _called(factory: Any, specification: str) -> Any:
