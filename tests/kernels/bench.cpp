@@ -16,7 +16,8 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Seconds per call, the best of several short runs: other work on the machine can only make a run slower.
+// Seconds per call, the best of several short runs: other work on the machine can only make a run
+// slower.
 double seconds(const std::function<void()>& call) {
   call();
   long repeats = 1;
@@ -72,25 +73,28 @@ double measure_peak() {
 double peak;
 
 void report(const char* name, double flops, double bytes, double time) {
-  std::printf("%-52s %9.2f us  %7.1f GFLOP/s  %5.1f %%  %6.1f GB/s\n", name, time * 1e6, flops / time * 1e-9,
-              flops / time * 1e-9 / peak * 100, bytes / time * 1e-9);
+  std::printf("%-52s %9.2f us  %7.1f GFLOP/s  %5.1f %%  %6.1f GB/s\n", name, time * 1e6,
+              flops / time * 1e-9, flops / time * 1e-9 / peak * 100, bytes / time * 1e-9);
   std::fflush(stdout);
 }
 
-// `rows` rows in swaths of `swath` through one linear layer. The swath buffers are used again and again, as in a program.
+// `rows` rows in swaths of `swath` through one linear layer. The swath buffers are used again and
+// again, as in a program.
 template <class Function = Relu>
 void bench_linear(long rows, long swath, long inputs, long outputs, const char* activation = "",
                   Function function = {}) {
   const long in_stride = (inputs + 15) / 16 * 16, out_stride = (outputs + 15) / 16 * 16;
-  Buffer a(swath * in_stride), w((outputs + 15) / 16 * 16 * inputs), bias(out_stride), c(swath * out_stride);
+  Buffer a(swath * in_stride), w((outputs + 15) / 16 * 16 * inputs), bias(out_stride),
+      c(swath * out_stride);
   char name[128];
-  std::snprintf(name, sizeof name, "linear M=%ld in swaths of %ld, K=%ld, N=%ld%s", rows, swath, inputs, outputs,
-                activation);
-  report(name, 2.0 * static_cast<double>(rows * inputs * outputs), 4.0 * static_cast<double>(inputs * outputs),
-         seconds([&] {
+  std::snprintf(name, sizeof name, "linear M=%ld in swaths of %ld, K=%ld, N=%ld%s", rows, swath,
+                inputs, outputs, activation);
+  report(name, 2.0 * static_cast<double>(rows * inputs * outputs),
+         4.0 * static_cast<double>(inputs * outputs), seconds([&] {
            for (long m = 0; m < rows; m += swath)
-             product(rows - m < swath ? rows - m : swath, outputs, inputs, rows_of(a.data, in_stride),
-                     packed_weights(w.data, inputs), from_bias(bias.data), to_rows(c.data, out_stride, function));
+             product(rows - m < swath ? rows - m : swath, outputs, inputs,
+                     rows_of(a.data, in_stride), packed_weights(w.data, inputs),
+                     from_bias(bias.data), to_rows(c.data, out_stride, function));
          }));
 }
 
@@ -99,10 +103,11 @@ void bench_left(long batch, long outputs, long inputs) {
   Buffer w(outputs * inputs), z(batch * inputs * WIDTH), c(batch * outputs * WIDTH),
       packed((batch * WIDTH + 15) / 16 * 16 * inputs);
   char name[128];
-  std::snprintf(name, sizeof name, "left rows=%ld O=%ld K=%ld D=%ld", batch, outputs, inputs, WIDTH);
-  report(name, 2.0 * static_cast<double>(batch * outputs * inputs * WIDTH), 4.0 * static_cast<double>(outputs * inputs),
-         seconds([&] {
-           Right right = {z.data, 16, inputs * WIDTH, true};
+  std::snprintf(name, sizeof name, "left rows=%ld O=%ld K=%ld D=%ld", batch, outputs, inputs,
+                WIDTH);
+  report(name, 2.0 * static_cast<double>(batch * outputs * inputs * WIDTH),
+         4.0 * static_cast<double>(outputs * inputs), seconds([&] {
+           Right right = {z.data, 16, inputs * WIDTH};
            if (WIDTH != 16) {
              pack_side_by_side<WIDTH>(batch, inputs, z.data, inputs * WIDTH, packed.data);
              right = packed_weights(packed.data, inputs);
@@ -121,7 +126,8 @@ void bench_attention(long batch, long queries, long keys, long width) {
            for (long r = 0; r < batch; ++r) {
              pack_transposed(keys, width, k.data + r * keys * width, width, scratch.data);
              product(queries, keys, width, rows_of(q.data + r * queries * width, width),
-                     packed_weights(scratch.data, width), FROM_ZERO, to_rows(c.data + r * queries * keys, keys));
+                     packed_weights(scratch.data, width), FROM_ZERO,
+                     to_rows(c.data + r * queries * keys, keys));
            }
          }));
 }

@@ -13,15 +13,17 @@ long lanes_left(long n, long i) { return n - i < LANES ? n - i : LANES; }
 
 EXPORT long lanes() { return LANES; }
 
-#define UNARY(name)                                                    \
-  EXPORT void unary_##name(float* out, const float* x, long n) {       \
-    for (long i = 0; i < n; i += LANES)                                \
+#define UNARY(name)                                                              \
+  EXPORT void unary_##name(float* out, const float* x, long n) {                 \
+    for (long i = 0; i < n; i += LANES)                                          \
       store_n(out + i, name(load_n(x + i, lanes_left(n, i))), lanes_left(n, i)); \
   }
+// clang-format off
 UNARY(exp) UNARY(expm1) UNARY(log) UNARY(log1p) UNARY(log2) UNARY(sin) UNARY(cos)
 UNARY(sigmoid) UNARY(tanh) UNARY(silu) UNARY(softplus) UNARY(erf) UNARY(gelu) UNARY(gelu_tanh)
 UNARY(sqrt) UNARY(rsqrt) UNARY(reciprocal) UNARY(abs) UNARY(sign) UNARY(relu)
 UNARY(floor) UNARY(ceil) UNARY(round) UNARY(trunc)
+// clang-format on
 
 EXPORT void unary_is_nan(float* out, const float* x, long n) {
   for (long i = 0; i < n; i += LANES)
@@ -32,13 +34,13 @@ EXPORT void unary_to_int(float* out, const float* x, long n) {
     store_n(out + i, to_float(to_int(load_n(x + i, lanes_left(n, i)))), lanes_left(n, i));
 }
 
-#define BINARY(name, expression)                                               \
+#define BINARY(name, expression)                                                  \
   EXPORT void binary_##name(float* out, const float* x, const float* y, long n) { \
-    for (long i = 0; i < n; i += LANES) {                                      \
-      const long count = lanes_left(n, i);                                     \
-      const f32v a = load_n(x + i, count), b = load_n(y + i, count);           \
-      store_n(out + i, expression, count);                                     \
-    }                                                                          \
+    for (long i = 0; i < n; i += LANES) {                                         \
+      const long count = lanes_left(n, i);                                        \
+      const f32v a = load_n(x + i, count), b = load_n(y + i, count);              \
+      store_n(out + i, expression, count);                                        \
+    }                                                                             \
   }
 BINARY(pow, pow(a, b))
 BINARY(min, min(a, b))
@@ -60,7 +62,8 @@ EXPORT void copy_strided(float* out, long out_stride, const float* x, long strid
   for (long i = 0; i < n; i += LANES) {
     const long count = lanes_left(n, i);
     const float* from = x + i * stride;
-    const f32v part = count == LANES ? load_strided(from, stride) : load_strided_n(from, stride, count);
+    const f32v part =
+        count == LANES ? load_strided(from, stride) : load_strided_n(from, stride, count);
     store_strided_n(out + i * out_stride, out_stride, part, count);
   }
 }
@@ -98,13 +101,14 @@ EXPORT void linear(long kind, long rows, long columns, long depth, const float* 
       store_strided_n(c + n * stride + m, stride, sum, count);
     });
 }
-EXPORT void multiply(long rows, long columns, long depth, const float* a, long row_stride, long k_stride,
-                     const float* b, long b_stride, float* c, long stride, long go_on) {
+EXPORT void multiply(long rows, long columns, long depth, const float* a, long row_stride,
+                     long k_stride, const float* b, long b_stride, float* c, long stride,
+                     long go_on) {
   product(rows, columns, depth, Left{a, row_stride, k_stride}, matrix(b, b_stride),
           go_on ? from_rows(c, stride) : FROM_ZERO, to_rows(c, stride));
 }
-EXPORT void scores(long queries, long keys, long depth, const float* q, const float* k, float* scratch,
-                   float* c) {
+EXPORT void scores(long queries, long keys, long depth, const float* q, const float* k,
+                   float* scratch, float* c) {
   pack_transposed(keys, depth, k, depth, scratch);
   product(queries, keys, depth, rows_of(q, depth), packed_weights(scratch, depth), FROM_ZERO,
           to_rows(c, keys));
@@ -114,25 +118,25 @@ template <long WIDTH>
 static void from_the_left(long batch, long outputs, long depth, const float* w, const float* z,
                           float* scratch, float* c) {
   pack_side_by_side<WIDTH>(batch, depth, z, depth * WIDTH, scratch);
-  product(outputs, batch * WIDTH, depth, rows_of(w, depth), packed_weights(scratch, depth), FROM_ZERO,
-          to_batches<WIDTH>(c, outputs * WIDTH, WIDTH));
+  product(outputs, batch * WIDTH, depth, rows_of(w, depth), packed_weights(scratch, depth),
+          FROM_ZERO, to_batches<WIDTH>(c, outputs * WIDTH, WIDTH));
 }
 template <long WIDTH>
-static void bags(const float* table, const long* ids, const float* weights, long count, long padding,
-                 float* out) {
+static void bags(const float* table, const long* ids, const float* weights, long count,
+                 long padding, float* out) {
   bag_sum<WIDTH>(out, table, ids, count, padding);
   bag_mean<WIDTH>(out + WIDTH, table, ids, count, padding);
   bag_max<WIDTH>(out + 2 * WIDTH, table, ids, count, padding);
   bag_weighted_sum<WIDTH>(out + 3 * WIDTH, table, ids, weights, count, padding);
   if (count) copy_row<WIDTH>(out + 4 * WIDTH, table + ids[0] * WIDTH);
 }
-#define WIDTHS(width)                                                                           \
-  EXPORT void left_##width(long batch, long outputs, long depth, const float* w, const float* z, \
-                           float* scratch, float* c) {                                          \
-    from_the_left<width>(batch, outputs, depth, w, z, scratch, c);                              \
-  }                                                                                             \
+#define WIDTHS(width)                                                                             \
+  EXPORT void left_##width(long batch, long outputs, long depth, const float* w, const float* z,  \
+                           float* scratch, float* c) {                                            \
+    from_the_left<width>(batch, outputs, depth, w, z, scratch, c);                                \
+  }                                                                                               \
   EXPORT void bags_##width(const float* table, const long* ids, const float* weights, long count, \
-                           long padding, float* out) {                                          \
-    bags<width>(table, ids, weights, count, padding, out);                                      \
+                           long padding, float* out) {                                            \
+    bags<width>(table, ids, weights, count, padding, out);                                        \
   }
 WIDTHS(1) WIDTHS(4) WIDTHS(8) WIDTHS(10) WIDTHS(16) WIDTHS(20) WIDTHS(64) WIDTHS(150)

@@ -1,5 +1,6 @@
-// Runs the kernels on buffers without a byte to spare, for AddressSanitizer and UBSan to watch. Masked loads and stores are
-// instructions that the sanitizers do not see, so a guard value behind each buffer is looked at too.
+// Runs the kernels on buffers without a byte to spare, for AddressSanitizer and UBSan to watch.
+// Masked loads and stores are instructions that the sanitizers do not see, so a guard value behind
+// each buffer is looked at too.
 #include "kernels.h"
 
 #include <cmath>
@@ -14,7 +15,8 @@ namespace {
 struct Exact {
   long size;
   float* data;
-  explicit Exact(long count) : size(count), data(static_cast<float*>(std::malloc(static_cast<size_t>(count) * 4))) {
+  explicit Exact(long count)
+      : size(count), data(static_cast<float*>(std::malloc(static_cast<size_t>(count) * 4))) {
     for (long i = 0; i < size; ++i) data[i] = static_cast<float>(i % 7) - 3.0f;
   }
   ~Exact() { std::free(data); }
@@ -30,11 +32,14 @@ void check(bool right, const char* what) {
 long panels(long columns) { return (columns + PANEL - 1) / PANEL; }
 
 void products(long rows, long columns, long depth) {
-  Exact a(rows * depth), w(panels(columns) * PANEL * depth), b(depth * columns), bias(columns), c(rows * columns + 1);
+  Exact a(rows * depth), w(panels(columns) * PANEL * depth), b(depth * columns), bias(columns),
+      c(rows * columns + 1);
   c.data[rows * columns] = 77;
   const Left left = rows_of(a.data, depth);
-  product(rows, columns, depth, left, packed_weights(w.data, depth), from_bias(bias.data), to_rows(c.data, columns));
-  product(rows, columns, depth, left, packed_weights(w.data, depth), FROM_ZERO, to_rows(c.data, columns, Relu{}));
+  product(rows, columns, depth, left, packed_weights(w.data, depth), from_bias(bias.data),
+          to_rows(c.data, columns));
+  product(rows, columns, depth, left, packed_weights(w.data, depth), FROM_ZERO,
+          to_rows(c.data, columns, Relu{}));
   product(rows, columns, depth, left, matrix(b.data, columns), from_rows(c.data, columns),
           to_rows(c.data, columns, [](f32v x, long, long) { return tanh(x); }));
   check(c.data[rows * columns] == 77, "product wrote past its end");
@@ -50,15 +55,18 @@ void elements(long count) {
   for (long i = 0; i < count; i += LANES) {
     const long n = count - i < LANES ? count - i : LANES;
     const f32v v = load_n(x.data + i, n) * 1.0e9f;
-    const f32v all = exp(v) + log(v) + sin(v) + cos(v) + pow(v, v) + tanh(v) + erf(v) + gelu(v) + expm1(v) + log1p(v) +
-                     sigmoid(v) + softplus(v) + gelu_tanh(v) + log2(v) + to_float(to_int(v));
+    const f32v all = exp(v) + log(v) + sin(v) + cos(v) + pow(v, v) + tanh(v) + erf(v) + gelu(v) +
+                     expm1(v) + log1p(v) + sigmoid(v) + softplus(v) + gelu_tanh(v) + log2(v) +
+                     to_float(to_int(v));
     store_n(y.data + i, all, n);
     store_some(y.data + i, load_some(x.data + i, n), n);
   }
   check(count == 0 || to_int64(x.data[0] * 1e30f) < 0, "to_int64");
   check(y.data[count] == 77, "store_n wrote past its end");
-  if (count) check(std::isfinite(sum(x.data, count) + dot(x.data, x.data, count) + max_of(x.data, count) +
-                                 min_of(x.data, count) + mean_and_variance(x.data, count).variance), "reduce");
+  if (count)
+    check(std::isfinite(sum(x.data, count) + dot(x.data, x.data, count) + max_of(x.data, count) +
+                        min_of(x.data, count) + mean_and_variance(x.data, count).variance),
+          "reduce");
 }
 
 template <long WIDTH>

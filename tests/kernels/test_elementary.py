@@ -9,6 +9,8 @@ import pytest
 from tests.kernels.bounds import FUNCTIONS, POWER_ULP, SMALLEST_NORMAL, Function, errors
 from tests.kernels.built import Floats, Kernels
 
+pytestmark = pytest.mark.xdist_group("kernels")  # one worker builds them, once
+
 EDGES = np.array(
     [0.0, -0.0, np.inf, -np.inf, np.nan, 1, -1, 2, -2, 0.5, -0.5, 3, -3, 1e-45, -1e-45,
      1.1754942e-38, 1.1754944e-38, -1.1754944e-38, 3.4028235e38, -3.4028235e38,

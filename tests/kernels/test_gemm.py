@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 
 from tests.kernels.built import Floats, Kernels
 
+pytestmark = pytest.mark.xdist_group("kernels")  # one worker builds them, once
+
 ROWS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 17, 24, 31, 48, 61]
 COLUMNS = [1, 7, 8, 9, 15, 16, 17, 31, 32, 33, 48, 64, 65, 130]
 DEPTHS = [0, 1, 2, 15, 16, 17, 33]

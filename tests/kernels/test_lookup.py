@@ -7,6 +7,8 @@ import pytest
 
 from tests.kernels.built import Kernels
 
+pytestmark = pytest.mark.xdist_group("kernels")  # one worker builds them, once
+
 WIDTHS = [1, 4, 8, 10, 16, 20, 64, 150]
 
 

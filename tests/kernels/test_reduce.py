@@ -10,6 +10,8 @@ import pytest
 
 from tests.kernels.built import Floats, Kernels
 
+pytestmark = pytest.mark.xdist_group("kernels")  # one worker builds them, once
+
 LENGTHS = [1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 63, 64, 65, 100, 128, 129, 200]
 REDUCTIONS: dict[str, Callable[[Any], Any]] = {
     "reduce_sum": np.sum,

@@ -10,6 +10,8 @@ import pytest
 
 from tests.kernels.built import Floats, Kernels
 
+pytestmark = pytest.mark.xdist_group("kernels")  # one worker builds them, once
+
 SPECIAL = np.array(
     [0.0, -0.0, 1.5, -1.5, 2.5, -2.5, 0.5, -0.5, 1e10, -1e10, 3e9, -3e9, 8388609.0, np.inf,
      -np.inf, np.nan, 1e-45, -1e-45, 3.4028235e38],

@@ -1,4 +1,5 @@
-// sin and cos of a vector of float32, for all finite arguments; infinities give NaN. Errors as stated in elementary.h.
+// sin and cos of a vector of float32, for all finite arguments; infinities give NaN. Errors as
+// stated in elementary.h.
 #pragma once
 
 #include "elementary.h"
@@ -16,8 +17,9 @@ struct QuarterTurns {
 // Where the sum of three parts of pi/2 no longer suffices.
 constexpr float LARGE_ANGLE = 100000.0f;
 
-// One lane with |x| > 2^16, after Payne and Hanek. x is an integer of 24 bits times 2^e. Of 2/pi only those 96 bits matter
-// whose product with x is neither a multiple of 4 quarter turns nor too small to see.
+// One lane with |x| > 2^16, after Payne and Hanek. x is an integer of 24 bits times 2^e. Of 2/pi
+// only those 96 bits matter whose product with x is neither a multiple of 4 quarter turns nor too
+// small to see.
 static inline __attribute__((noinline)) float reduce_large(float x, int* quarter_turns) {
   // 32 integer bits, then the fraction.
   static constexpr unsigned TWO_OVER_PI[] = {0,          0xa2f9836e, 0x4e441529, 0xfc2757d1,
@@ -26,14 +28,16 @@ static inline __attribute__((noinline)) float reduce_large(float x, int* quarter
   __builtin_memcpy(&bits, &x, 4);
   const int e = static_cast<int>(bits >> 23 & 0xff) - 150;
   const unsigned long digits = (bits & 0x7fffff) | 0x800000;
-  // The first bit that counts: with it as the top bit of window(0), bit 31 of window(0) * digits is worth 2 quarter turns.
+  // The first bit that counts: with it as the top bit of window(0), bit 31 of window(0) * digits is
+  // worth 2 quarter turns.
   const int from = e + 30;
   auto window = [&](int i) {
     const unsigned long high = TWO_OVER_PI[from / 32 + i], low = TWO_OVER_PI[from / 32 + i + 1];
     return (high << 32 | low) >> (32 - from % 32) & 0xffffffff;
   };
   // 2 bits of quarter turns, then 62 of fraction; whole turns fall off at the top.
-  const unsigned long turns = (window(0) * digits << 32) + window(1) * digits + (window(2) * digits >> 32);
+  const unsigned long turns =
+      (window(0) * digits << 32) + window(1) * digits + (window(2) * digits >> 32);
   int n = static_cast<int>(turns >> 62);
   const long fraction = static_cast<long>(turns << 2);  // read as a signed number: -1/2 to 1/2
   if (fraction < 0) ++n;
@@ -63,10 +67,12 @@ SWATH_INLINE QuarterTurns reduce_by_quarter_turns(f32v x) {
 SWATH_INLINE f32v sin_of(QuarterTurns a) {
   const f32v square = a.r * a.r;
   // |r| <= 0.787, relative error 2^-28
-  const f32v odd = fma(square * a.r, horner(square, -0.166666552f, 0.00833215564f, -0.00019514632f), a.r);
+  const f32v odd =
+      fma(square * a.r, horner(square, -0.166666552f, 0.00833215564f, -0.00019514632f), a.r);
   // relative error 2^-33
-  const f32v even = fma(square * square, horner(square, 0.0416666456f, -0.00138873095f, 2.44324128e-05f),
-                        fma(square, broadcast(-0.5f), broadcast(1.0f)));
+  const f32v even =
+      fma(square * square, horner(square, 0.0416666456f, -0.00138873095f, 2.44324128e-05f),
+          fma(square, broadcast(-0.5f), broadcast(1.0f)));
   const f32v y = select(eq(a.n & 1, broadcast_int(0)), odd, even);
   return as_float((i32v)((u32v)y ^ ((u32v)a.n & 2u) << 30));
 }

@@ -1,27 +1,33 @@
 // Vectors of LANES float32: 16 for x86-64-v4 (AVX-512), 8 for x86-64-v3 (AVX2 + FMA).
 //
-// A vector is a plain GCC/clang vector type, so `+ - * /` and unary `-` work as usual, with a float on either side too
-// (`2.0f * x`). Everything else is a function of this file. Generated code therefore reads like scalar code:
+// A vector is a plain GCC/clang vector type, so `+ - * /` and unary `-` work as usual, with a float
+// on either side too (`2.0f * x`). Everything else is a function of this file. Generated code
+// therefore reads like scalar code:
 //
-//   for (long i = 0; i < n; i += LANES) store(c + i, relu(fma(load(a + i), load(b + i), load(d + i))));
+//   for (long i = 0; i < n; i += LANES)
+//     store(c + i, relu(fma(load(a + i), load(b + i), load(d + i))));
 //
-// Memory     load(p) load_n(p, n) load_strided(p, stride) load_strided_n(p, stride, n)
-//            store(p, x) store_n(p, x, n) store_strided_n(p, stride, x, n)
-//            load_some(p, n) store_some(p, x, n)
-//            No alignment is asked for. The _n and _some forms touch lanes 0..n-1 only, 0 <= n <= LANES; other lanes load
-//            as 0. _some looks whether n == LANES first.
-// Making     broadcast(float) zero() lane_numbers() = 0, 1, 2, ...
-// Arithmetic fma(a, b, c) = a * b + c rounded once; min max (NaN if either is NaN, as PyTorch); clamp(x, low, high);
-//            relu(x) = max(x, 0); abs; copy_sign(size, sign); sign (0 for NaN, as torch.sign); sqrt, reciprocal (both
-//            correctly rounded); floor ceil trunc; round (half to even, as torch.round)
-// Choosing   lt le gt ge eq ne (a, b) -> mask, is_nan(x) -> mask; mask & | ~; select(mask, yes, no); to_float(mask) = 1
-//            or 0; any(mask) all(mask); first_lanes(n)
-// Integers   to_int(f32v): towards zero, INT32_MIN where NaN or out of range; to_float(i32v); as_int, as_float: same bits
-// Lanes      sum_lanes max_lanes min_lanes, always in the same tree: halves are folded onto each other, 16 -> 8 -> ... -> 1
-// Scalars    to_int64(float): towards zero, INT64_MIN where NaN or out of range (the cast itself would be undefined)
+// Memory      load(p) load_n(p, n) load_some(p, n)
+//             load_strided(p, stride) load_strided_n(p, stride, n)
+//             store(p, x) store_n(p, x, n) store_some(p, x, n) store_strided_n(p, stride, x, n)
+//             No alignment is asked for. The _n and _some forms touch lanes 0..n-1 only,
+//             0 <= n <= LANES; other lanes load as 0. _some looks whether n == LANES first.
+// Making      broadcast(float) zero() lane_numbers() = 0, 1, 2, ...
+// Arithmetic  fma(a, b, c) = a * b + c rounded once; sqrt, reciprocal, both correctly rounded;
+//             min, max: NaN if either is NaN, as in PyTorch; clamp(x, low, high);
+//             relu(x) = max(x, 0); abs; copy_sign(size, sign); sign (0 for NaN, as torch.sign);
+//             floor, ceil, trunc; round (half to even, as torch.round)
+// Choosing    lt le gt ge eq ne (a, b) -> mask, is_nan(x) -> mask; mask & | ~; any(mask),
+//             all(mask), first_lanes(n); select(mask, yes, no); to_float(mask) = 1 or 0
+// Integers    to_int(f32v): towards zero, INT32_MIN where NaN or out of range; to_float(i32v);
+//             as_int, as_float: the same bits
+// Lanes       sum_lanes, max_lanes, min_lanes: always in the same tree, halves folded onto each
+//             other, 16 -> 8 -> ... -> 1
+// Scalars     to_int64(float): towards zero, INT64_MIN where NaN or out of range (the cast itself
+//             would be undefined)
 //
-// Build with -ffp-contract=off: then only a written fma() is one, and the results of one source agree bit for bit
-// between v3 and v4 and between gcc and clang.
+// Build with -ffp-contract=off: then only a written fma() is one, and the results of one source
+// agree bit for bit between v3 and v4 and between gcc and clang.
 #pragma once
 
 #define SWATH_INLINE static inline __attribute__((always_inline))
@@ -47,8 +53,8 @@ SWATH_INLINE f32v load(const float* p) { return *reinterpret_cast<const f32v_any
 SWATH_INLINE void store(float* p, f32v x) { *reinterpret_cast<f32v_anywhere*>(p) = x; }
 
 SWATH_INLINE mask first_lanes(long count) { return isa::first(static_cast<int>(count)); }
-// Where the compiler sees that all lanes are meant, these are load and store; load_some and store_some look at run time,
-// for loops whose count is nearly always LANES.
+// Where the compiler sees that all lanes are meant, these are load and store; load_some and
+// store_some look at run time, for loops whose count is nearly always LANES.
 SWATH_INLINE f32v load_n(const float* p, long count) {
   if (__builtin_constant_p(count) && count == LANES) return load(p);
   return isa::load_masked(p, first_lanes(count));
@@ -57,7 +63,9 @@ SWATH_INLINE void store_n(float* p, f32v x, long count) {
   if (__builtin_constant_p(count) && count == LANES) return store(p, x);
   isa::store_first(p, x, count);
 }
-SWATH_INLINE f32v load_some(const float* p, long count) { return count == LANES ? load(p) : load_n(p, count); }
+SWATH_INLINE f32v load_some(const float* p, long count) {
+  return count == LANES ? load(p) : load_n(p, count);
+}
 SWATH_INLINE void store_some(float* p, f32v x, long count) {
   if (count == LANES) store(p, x);
   else store_n(p, x, count);
@@ -77,7 +85,8 @@ SWATH_INLINE void store_strided_n(float* p, long stride, f32v x, long count) {
 // ---- making
 
 SWATH_INLINE f32v zero() { return f32v{}; }
-SWATH_INLINE f32v broadcast(float x) { return x - f32v{}; }  // x - 0 is x for every x, -0 and NaN too; x + 0 is not
+// x - 0 is x for every x, -0 and NaN too; x + 0 is not.
+SWATH_INLINE f32v broadcast(float x) { return x - f32v{}; }
 SWATH_INLINE i32v broadcast_int(int x) { return x - i32v{}; }
 SWATH_INLINE f32v lane_numbers() { return isa::lane_numbers(); }
 
@@ -121,7 +130,8 @@ SWATH_INLINE f64v fma(f64v a, f64v b, f64v c) { return isa::fma(a, b, c); }
 SWATH_INLINE f32v sqrt(f32v x) { return isa::sqrt(x); }
 SWATH_INLINE f32v reciprocal(f32v x) { return 1.0f / x; }
 
-// The instruction gives its second operand when either is NaN, so only a NaN in the first one is left to do.
+// The instruction gives its second operand when either is NaN, so only a NaN in the first one is
+// left to do.
 SWATH_INLINE f32v max(f32v a, f32v b) { return select(is_nan(a), a, isa::max_or_second(a, b)); }
 SWATH_INLINE f32v min(f32v a, f32v b) { return select(is_nan(a), a, isa::min_or_second(a, b)); }
 // With a constant that is not NaN as the first operand nothing is left to do.
@@ -179,13 +189,16 @@ SWATH_INLINE float fold_lanes(f32x4 x, Fold fold) {
 }
 template <class Fold>
 SWATH_INLINE float fold_lanes(f32x8 x, Fold fold) {
-  return fold_lanes(fold(__builtin_shufflevector(x, x, 0, 1, 2, 3), __builtin_shufflevector(x, x, 4, 5, 6, 7)), fold);
+  return fold_lanes(
+      fold(__builtin_shufflevector(x, x, 0, 1, 2, 3), __builtin_shufflevector(x, x, 4, 5, 6, 7)),
+      fold);
 }
 #if defined(__AVX512F__)
 template <class Fold>
 SWATH_INLINE float fold_lanes(f32v x, Fold fold) {
   return fold_lanes(fold(__builtin_shufflevector(x, x, 0, 1, 2, 3, 4, 5, 6, 7),
-                         __builtin_shufflevector(x, x, 8, 9, 10, 11, 12, 13, 14, 15)), fold);
+                         __builtin_shufflevector(x, x, 8, 9, 10, 11, 12, 13, 14, 15)),
+                    fold);
 }
 #endif
 

@@ -1,12 +1,12 @@
-// What AVX2 + FMA (x86-64-v3) does in its own way. Included by vector.h only; the meaning of every name is given there.
-// See vector_v4.h for why builtins and not <immintrin.h>.
+// What AVX2 + FMA (x86-64-v3) does in its own way. Included by vector.h only; the meaning of every
+// name is given there. See vector_v4.h for why builtins and not <immintrin.h>.
 #pragma once
 
 namespace swath {
 
 constexpr int LANES = 8;
-typedef float  f32v __attribute__((vector_size(32)));
-typedef int    i32v __attribute__((vector_size(32)));
+typedef float f32v __attribute__((vector_size(32)));
+typedef int i32v __attribute__((vector_size(32)));
 typedef unsigned u32v __attribute__((vector_size(32)));
 typedef double f64v __attribute__((vector_size(32)));  // half as many lanes as f32v
 
@@ -30,7 +30,9 @@ SWATH_INLINE f32v sqrt(f32v x) { return __builtin_ia32_sqrtps256(x); }
 
 SWATH_INLINE f32v max_or_second(f32v a, f32v b) { return __builtin_ia32_maxps256(a, b); }
 SWATH_INLINE f32v min_or_second(f32v a, f32v b) { return __builtin_ia32_minps256(a, b); }
-SWATH_INLINE f32v select(mask m, f32v yes, f32v no) { return __builtin_ia32_blendvps256(no, yes, (f32v)m.lanes); }
+SWATH_INLINE f32v select(mask m, f32v yes, f32v no) {
+  return __builtin_ia32_blendvps256(no, yes, (f32v)m.lanes);
+}
 SWATH_INLINE f32v load_masked(const float* p, mask m) {
   return __builtin_ia32_maskloadps256(reinterpret_cast<const f32v*>(p), m.lanes);
 }
