@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import swath.runtime
-from swath.artifact import Contents, Library, Table, WeightsBuilder
+from swath.artifact.contents import Contents, Library, Table
 from swath.artifact.manifest import (
     Constant,
     ConstantSource,
@@ -28,6 +28,7 @@ from swath.artifact.manifest import (
     Tree,
     TupleNode,
 )
+from swath.artifact.weights import WeightsBuilder
 
 ABI_FOLDER = Path(swath.runtime.__file__).parent / "abi"
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 import handmade
-from swath.artifact import Contents, write_artifact
+from swath.artifact.contents import Contents
+from swath.artifact.writer import write_artifact
 
 
 @pytest.fixture(scope="session")

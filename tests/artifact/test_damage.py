@@ -15,25 +15,20 @@ import numpy as np
 import pytest
 
 import swath
-from swath.artifact import (
-    Contents,
-    Manifest,
-    Table,
-    read_artifact,
-    read_manifest,
-    reader,
-    verify_artifact,
-    write_artifact,
-)
+from swath.artifact import reader
+from swath.artifact.contents import Contents, Table
 from swath.artifact.envelope import seal, seal_json
 from swath.artifact.manifest import (
     ConstantSource,
     InputSource,
     InputSpec,
     Leaf,
+    Manifest,
     RowsSource,
     TupleNode,
 )
+from swath.artifact.reader import read_artifact, read_manifest, verify_artifact
+from swath.artifact.writer import write_artifact
 from swath.errors import InvalidArtifact
 
 

@@ -15,8 +15,11 @@ from numpy.typing import NDArray
 
 import swath
 from handmade import TABLE
-from swath.artifact import Contents, Table, WeightsBuilder, read_manifest, write_artifact
+from swath.artifact.contents import Contents, Table
+from swath.artifact.reader import read_manifest
 from swath.artifact.tables import item_bytes, table_chunks, table_file_bytes
+from swath.artifact.weights import WeightsBuilder
+from swath.artifact.writer import write_artifact
 from swath.errors import InvalidArtifact
 
 SAFETENSORS: Any = importlib.import_module("safetensors.numpy")  # annotated in part

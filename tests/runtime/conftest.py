@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import handmade
-from swath.artifact import write_artifact
+from swath.artifact.writer import write_artifact
 from swath.runtime import Program, load
 
 

@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 
 import handmade
-from swath.artifact import Library, read_manifest, write_artifact
+from swath.artifact.contents import Library
 from swath.artifact.manifest import ISA_REQUIREMENTS, Manifest
+from swath.artifact.reader import read_manifest
+from swath.artifact.writer import write_artifact
 from swath.errors import EnvironmentProblem, InvalidArtifact, SwathError
 from swath.runtime import load
 from swath.runtime._native import cpu_features

@@ -1,23 +1,11 @@
-"""The artefact: a folder `name.swath/` with manifest, graph text, generated source, libraries,
-weights and tables.
+"""The artefact: a folder with manifest, graph text, generated source, libraries, weights, tables.
+
+    manifest     what the compiler states and the runtime relies on
+    contents     what the compiler hands over; `weights` lays out the weights
+    writer       writes an artefact
+    reader       checks and reads one
+    publish      puts a folder in its place, whole or not at all
+    envelope, consistency, tables    the parts of the format
+
+Nothing is exported here: reading an artefact must not import what writing one needs (NumPy).
 """
-
-from __future__ import annotations
-
-from swath.artifact.contents import Contents, Library, Table
-from swath.artifact.manifest import Manifest
-from swath.artifact.reader import read_artifact, read_manifest, verify_artifact
-from swath.artifact.weights import WeightsBuilder
-from swath.artifact.writer import write_artifact
-
-__all__ = [
-    "Contents",
-    "Library",
-    "Manifest",
-    "Table",
-    "WeightsBuilder",
-    "read_artifact",
-    "read_manifest",
-    "verify_artifact",
-    "write_artifact",
-]

@@ -5,8 +5,6 @@ of one.
 from __future__ import annotations
 
 import os
-import secrets
-import shutil
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,7 +22,7 @@ def new_folder(path: Path, *, overwrite: bool) -> Generator[Path]:
     Raises InvalidArtifact where `path` exists and may not be replaced, or can't be written.
     """
     refuse_existing(path, overwrite=overwrite)
-    folder = path.parent / f".{path.name}.{secrets.token_hex(8)}.tmp"
+    folder = path.parent / f".{path.name}.{os.urandom(8).hex()}.tmp"
     try:
         folder.mkdir()
         yield folder
@@ -32,7 +30,37 @@ def new_folder(path: Path, *, overwrite: bool) -> Generator[Path]:
     except OSError as error:
         raise InvalidArtifact(_unwritable(path, error)) from error
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        remove_folder(folder)
+
+
+def copy_artifact(source: Path, path: str | Path, *, overwrite: bool, link: bool) -> Path:
+    """Copy an artefact to `path`, all of it or nothing; `link` shares the files with a source that
+    won't change.
+
+    Raises InvalidArtifact like `write_artifact`.
+    """
+    path = Path(path)
+    with new_folder(path, overwrite=overwrite) as folder:
+        for file in sorted(source.rglob("*")):
+            target = folder / file.relative_to(source)
+            if file.is_dir():
+                target.mkdir(exist_ok=True)
+            elif not (link and _linked(file, target)):
+                _copy(file, target)
+    return path
+
+
+def remove_folder(folder: Path) -> None:
+    """Remove a folder and all in it, as far as possible."""
+    import shutil  # takes milliseconds, and whoever only loads artefacts needs none of it
+
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _copy(file: Path, target: Path) -> None:
+    import shutil  # as above
+
+    shutil.copyfile(file, target)
 
 
 def refuse_existing(path: Path, *, overwrite: bool) -> None:
@@ -60,14 +88,14 @@ def _move(folder: Path, path: Path, *, overwrite: bool) -> None:
         os.rename(folder, path)  # replaces nothing but an empty folder
         return
     refuse_existing(path, overwrite=overwrite)
-    aside = path.parent / f".{path.name}.{secrets.token_hex(8)}.old"
+    aside = path.parent / f".{path.name}.{os.urandom(8).hex()}.old"
     os.rename(path, aside)
     try:
         os.rename(folder, path)
     except OSError:
         os.rename(aside, path)
         raise
-    shutil.rmtree(aside, ignore_errors=True)
+    remove_folder(aside)
 
 
 def _unwritable(path: Path, error: OSError) -> Problem:
@@ -78,3 +106,11 @@ def _unwritable(path: Path, error: OSError) -> Problem:
         "make sure that its parent folder exists, may be written to and has room",
         Where(str(path)),
     )
+
+
+def _linked(file: Path, target: Path) -> bool:
+    try:
+        os.link(file, target)
+    except OSError:
+        return False  # another file system
+    return True

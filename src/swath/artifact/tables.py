@@ -16,12 +16,13 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from typing import get_args
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, get_args
 
 from swath.artifact.manifest import DType
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 HEADER_BYTES = 64
 PADDING = 64
@@ -69,5 +70,5 @@ def table_chunks(data: NDArray[np.generic], dtype: str) -> Iterator[bytes | memo
     yield table_header(dtype, rows, width)
     step = max(1, _CHUNK_BYTES // max(1, width * data.itemsize))
     for begin in range(0, rows, step):
-        yield np.ascontiguousarray(data[begin : begin + step]).tobytes()
+        yield data[begin : begin + step].tobytes()
     yield bytes(table_file_bytes(dtype, rows, width) - HEADER_BYTES - data.nbytes)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import shutil
 from collections.abc import Iterable
 from pathlib import Path
 from typing import cast
@@ -75,23 +73,6 @@ def write_artifact(path: str | Path, contents: Contents, *, overwrite: bool = Fa
     return path
 
 
-def copy_artifact(source: Path, path: str | Path, *, overwrite: bool, link: bool) -> Path:
-    """Copy an artefact to `path`, all of it or nothing; `link` shares the files with a source that
-    won't change.
-
-    Raises InvalidArtifact like `write_artifact`.
-    """
-    path = Path(path)
-    with new_folder(path, overwrite=overwrite) as folder:
-        for file in sorted(source.rglob("*")):
-            target = folder / file.relative_to(source)
-            if file.is_dir():
-                target.mkdir(exist_ok=True)
-            elif not (link and _linked(file, target)):
-                shutil.copyfile(file, target)
-    return path
-
-
 def library_file(isa: str, sha256: str) -> str:
     """Where a library lies in its artefact.
 
@@ -140,11 +121,3 @@ def _write_table(files: _Files, contents: Contents, index: int) -> TableSpec:
     files.write(name, table_chunks(table.data, dtype))
     rows, width = table.data.shape
     return TableSpec(name=table.name, file=name, dtype=dtype, rows=rows, width=width)
-
-
-def _linked(file: Path, target: Path) -> bool:
-    try:
-        os.link(file, target)
-    except OSError:
-        return False  # another file system
-    return True

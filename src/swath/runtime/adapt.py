@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-import numpy as np
-from numpy.typing import NDArray
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 def adapt(value: object) -> NDArray[Any] | None:
@@ -15,6 +15,8 @@ def adapt(value: object) -> NDArray[Any] | None:
     speaks DLPack on the CPU. Lists, numbers and data frames are refused: converting them would hide
     a copy of every call and guess a dtype.
     """
+    import numpy as np  # not before it is needed: loading an artefact is faster than this import
+
     if isinstance(value, np.ndarray):
         array = cast("NDArray[Any]", value)
         return None if isinstance(value, np.ma.MaskedArray) else np.asarray(array)

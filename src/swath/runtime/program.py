@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import shutil
 import weakref
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NoReturn, Self
 
 from swath.artifact.manifest import InputSpec, LibrarySpec, Manifest, OutputSpec
+from swath.artifact.publish import copy_artifact, remove_folder
 from swath.artifact.reader import Verify, read_artifact
 from swath.artifact.tables import HEADER_BYTES
-from swath.artifact.writer import copy_artifact
 from swath.errors import (
     EnvironmentProblem,
     InvalidArtifact,
@@ -159,7 +158,7 @@ def load(
 def load_temporary(path: Path, *, threads: int | None = None, isa: str | None = None) -> Program:
     """Open an artefact whose folder vanishes with the program; `save` keeps a copy."""
     program = load(path, threads=threads, isa=isa)
-    program.__dict__["_remove_folder"] = weakref.finalize(program, shutil.rmtree, path, True)
+    program.__dict__["_remove_folder"] = weakref.finalize(program, remove_folder, path)
     return program
 
 

@@ -9,7 +9,6 @@
 namespace nb = nanobind;
 
 NB_MODULE(_native, module) {
-  if (!swath::import_numpy()) throw nb::python_error();
   module.attr("ABI_VERSION") = SWATH_ABI_VERSION;
   module.attr("NativeProgram") = nb::steal(swath::make_program_type());
   module.def("share_vectorcall", [](nb::type_object type) {

@@ -4,6 +4,7 @@
 #include <numpy/arrayobject.h>
 
 #include <cstdlib>
+#include <cstring>
 
 #include "buffer.hpp"
 
@@ -88,9 +89,18 @@ void release(dlpack::ManagedTensor* tensor) { std::free(tensor); }
 
 }  // namespace
 
-bool import_numpy() { return PyArray_ImportNumPyAPI() == 0; }
-
-bool is_numpy(PyObject* object) { return PyArray_CheckExact(object); }
+// NumPy is imported when the first of its arrays comes, and then somebody else has imported it: a
+// process that calls with torch tensors need not pay for it.
+bool is_numpy(PyObject* object) {
+  if (PyArray_API == nullptr) {
+    if (std::strcmp(Py_TYPE(object)->tp_name, "numpy.ndarray") != 0) return false;
+    if (PyArray_ImportNumPyAPI() != 0) {
+      PyErr_Clear();
+      return false;
+    }
+  }
+  return PyArray_CheckExact(object);
+}
 
 void view_numpy(PyObject* object, View& view) {
   auto* array = reinterpret_cast<PyArrayObject*>(object);
@@ -165,6 +175,7 @@ int ExchangeTypes::traverse(visitproc visit, void* arg) {
 }
 
 PyObject* make_numpy(DType dtype, int rank, const int64_t* shape, void** data) {
+  if (PyArray_ImportNumPyAPI() != 0) return nullptr;
   auto* dims = const_cast<npy_intp*>(reinterpret_cast<const npy_intp*>(shape));
   PyObject* array = PyArray_SimpleNew(rank, dims, to_numpy(dtype));
   if (array != nullptr) *data = PyArray_DATA(reinterpret_cast<PyArrayObject*>(array));

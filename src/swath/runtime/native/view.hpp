@@ -54,8 +54,4 @@ PyObject* make_numpy(DType dtype, int rank, const int64_t* shape, void** data);
 PyObject* make_exchanged(const dlpack::ExchangeApi& api, DType dtype, int rank,
                          const int64_t* shape, void** data);
 
-// Must run once before anything else here; false with a Python error set where NumPy can't be
-// imported.
-bool import_numpy();
-
 }  // namespace swath
