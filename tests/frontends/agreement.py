@@ -20,10 +20,17 @@ One = dict[str, Callable[[Any], Any]]
 Two = dict[str, Callable[[Any, Any], Any]]
 
 
+def seed(number: int) -> None:
+    """Make torch's random numbers those of `number`."""
+    torch.random.manual_seed(number)  # pyright: ignore[reportUnknownMemberType]
+
+
 class Cases(nn.Module):
     """A model of many small computations, so that one export serves a whole family of ops."""
 
-    def __init__(self, cases: Mapping[str, Callable[[Any], Any]] | Mapping[str, Callable[[Any, Any], Any]]) -> None:
+    def __init__(
+        self, cases: Mapping[str, Callable[[Any], Any]] | Mapping[str, Callable[[Any, Any], Any]]
+    ) -> None:
         super().__init__()
         self.cases: dict[str, Callable[..., Any]] = dict(cases)
 
@@ -40,8 +47,8 @@ def agree(
     tolerance: float = 2e-6,
     **options: Any,
 ) -> Imported:
-    """Import the model and compare it with eager at the batches; `make(batch)` gives its arguments."""
-    torch.manual_seed(0)
+    """Import the model and compare it with eager; `make(batch)` gives its arguments."""
+    seed(0)
     model.eval()
     imported = import_program(model, make(example_batch), **options)
     verify(imported.graph, "import")
@@ -53,8 +60,9 @@ def agree(
     return imported
 
 
-def compare(imported: Imported, arguments: Any, expected: Any, batch: int,
-            tolerance: float = 2e-6) -> None:
+def compare(
+    imported: Imported, arguments: Any, expected: Any, batch: int, tolerance: float = 2e-6
+) -> None:
     """Run the graph on the arguments and compare with what eager gave."""
     given = [leaf.numpy() for leaf in pytree.tree_leaves(arguments) if torch.is_tensor(leaf)]
     # The graph has its inputs in the order of the leaves, custom containers included.
@@ -66,6 +74,4 @@ def compare(imported: Imported, arguments: Any, expected: Any, batch: int,
         place = f"{described.name} at batch {batch}"
         assert result.shape == reference.shape, place
         assert result.dtype == reference.dtype, place
-        np.testing.assert_allclose(
-            result, reference, rtol=tolerance, atol=tolerance, err_msg=place
-        )
+        np.testing.assert_allclose(result, reference, rtol=tolerance, atol=tolerance, err_msg=place)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 import torch.nn.functional as F  # noqa: N812 - as everybody names it
 from torch import nn
 
 from tests.frontends.agreement import Cases, One, agree
 
+T: Any = torch  # functions that torch annotates only in part
 A = torch.randn(6, 5)
 V = torch.randn(6)
 W = torch.randn(3, 4, 6)
@@ -33,8 +36,8 @@ def test_products_agree() -> None:
         "baddbmm": lambda x: torch.baddbmm(torch.ones(4, 4), x, x.mT, alpha=0.5),
         "outer": lambda x: x[:, 0, 0, None] * torch.outer(V, V)[0],
         "dot": lambda x: x * torch.dot(V, V),
-        "tensordot": lambda x: torch.tensordot(x, A, dims=([-1], [0])),
-        "tensordot_two": lambda x: torch.tensordot(x, W, dims=([1, 2], [1, 2])),
+        "tensordot": lambda x: T.tensordot(x, A, dims=([-1], [0])),
+        "tensordot_two": lambda x: T.tensordot(x, W, dims=([1, 2], [1, 2])),
         "bilinear": lambda x: F.bilinear(x[:, 0], x[:, 1, :4], torch.ones(2, 6, 4) * 0.1),
         "inner": lambda x: torch.inner(x, A.t()),
     }
@@ -43,12 +46,15 @@ def test_products_agree() -> None:
 
 def test_einsum_agrees() -> None:
     equations_of_one = ("bij->bji", "bij->b", "bij->bj", "bij")
-    cases: One = {
-        eq: lambda x, eq=eq: torch.einsum(eq, x) for eq in equations_of_one
-    }
+    cases: One = {eq: lambda x, eq=eq: torch.einsum(eq, x) for eq in equations_of_one}
     with_itself = (
-        "bij,bkj->bik", "bij,bij->bi", "bij,bij->b", "bij,bij->bij", "bij,bkj->bikj",
-        "...j,...j->...", "bij,bkl->bikjl",
+        "bij,bkj->bik",
+        "bij,bij->bi",
+        "bij,bij->b",
+        "bij,bij->bij",
+        "bij,bkj->bikj",
+        "...j,...j->...",
+        "bij,bkl->bikjl",
     )
     cases |= {eq: lambda x, eq=eq: torch.einsum(eq, x, x) for eq in with_itself}
     cases |= {
@@ -68,7 +74,7 @@ class Norms(nn.Module):
         self.channels = nn.BatchNorm1d(4)
         self.plain = nn.BatchNorm1d(6, affine=False)
         self.layer = nn.LayerNorm(6)
-        self.layers = nn.LayerNorm((4, 6), elementwise_affine=False)
+        self.layers = nn.LayerNorm([4, 6], elementwise_affine=False)
         self.unbiased = nn.LayerNorm(6, bias=False)
         self.rms = nn.RMSNorm(6)
         self.group = nn.GroupNorm(2, 4)

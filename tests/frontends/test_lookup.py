@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch import nn
 
+from swath.frontends.torch_export import import_program
 from swath.graph.ops import EmbeddingBag
 from swath.options import Input
 from tests.frontends.agreement import Cases, Two, agree
@@ -37,7 +38,9 @@ def test_indexing_agrees() -> None:
         "index_add": lambda _, x: x.index_add(1, torch.tensor([0, 0]), x[:, 2:]),
         "index_copy": lambda _, x: x.index_copy(1, torch.tensor([1, 3]), x[:, :2]),
         "index_fill": lambda _, x: x.index_fill(1, torch.tensor([1]), 5.0),
-        "index_put": lambda i, x: torch.index_put(x, (torch.arange(x.shape[0])[:, None], torch.arange(4), i), x[..., 0]),
+        "index_put": lambda i, x: torch.index_put(
+            x, (torch.arange(x.shape[0])[:, None], torch.arange(4), i), x[..., 0]
+        ),
         "bucketize": lambda _, x: torch.bucketize(x, torch.tensor([-1.0, 0, 1])),
         "bucketize_right": lambda _, x: torch.bucketize(x, torch.tensor([-1.0, 0, 1]), right=True),
         "isin": lambda i, _: torch.isin(i, torch.tensor([1, 4])),
@@ -45,8 +48,6 @@ def test_indexing_agrees() -> None:
         "select_scatter": lambda _, x: torch.select_scatter(x, x[:, 0], 1, 2),
     }
     agree(Cases(cases), ids)
-
-
 
 
 def slices(_: Any, x: torch.Tensor) -> torch.Tensor:
@@ -112,7 +113,7 @@ def copied_reshape(_: Any, x: torch.Tensor) -> list[torch.Tensor]:
 
 
 def split_and_written(_: Any, x: torch.Tensor) -> torch.Tensor:
-    y = x.clone()
+    y: Any = x.clone()
     first, second = y.split([2, 2], dim=1)
     first += second
     second.copy_(first)
@@ -157,7 +158,9 @@ class Bags(nn.Module):
         super().__init__()
         self.bag = nn.EmbeddingBag(9, 5, mode=mode, include_last_offset=last)
 
-    def forward(self, dense: torch.Tensor, values: torch.Tensor, offsets: torch.Tensor) -> torch.Tensor:
+    def forward(
+        self, dense: torch.Tensor, values: torch.Tensor, offsets: torch.Tensor
+    ) -> torch.Tensor:
         return torch.cat([dense, self.bag(values, offsets)], 1)
 
 
@@ -180,9 +183,19 @@ def test_ragged_bags_agree(mode: str, last: bool) -> None:
     assert any(isinstance(node.op, EmbeddingBag) for node in imported.graph.nodes)
 
 
+def test_values_that_are_as_many_as_rows_stay_ragged() -> None:
+    example = (torch.randn(3, 2), torch.tensor([1, 2, 3]), torch.tensor([0, 1, 2]))
+    imported = import_program(Bags("sum", False).eval(), example)
+    assert [str(value.type) for value in imported.graph.inputs] == [
+        "f32[B,2]", "i64[~values]", "i64[B]",
+    ]  # fmt: skip
+
+
 def test_ragged_inputs_can_be_declared() -> None:
     agree(
-        Bags("sum", False), lambda batch: ragged(batch, False), example_batch=4,
+        Bags("sum", False),
+        lambda batch: ragged(batch, False),
+        example_batch=4,
         inputs={"values": Input(ragged="offsets")},
     )
 
@@ -192,7 +205,9 @@ class Weighted(nn.Module):
         super().__init__()
         self.bag = nn.EmbeddingBag(9, 5, mode="sum")
 
-    def forward(self, values: torch.Tensor, offsets: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
+    def forward(
+        self, values: torch.Tensor, offsets: torch.Tensor, weights: torch.Tensor
+    ) -> torch.Tensor:
         return self.bag(values, offsets, per_sample_weights=weights)
 
 

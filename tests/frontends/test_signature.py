@@ -77,9 +77,17 @@ def test_structure_of_inputs_and_outputs_is_kept() -> None:
 def test_arguments_by_keyword_keep_the_order_of_forward() -> None:
     x, others, pair = nested(3)
     imported = import_program(Nested().eval(), {"pair": pair, "x": x, "others": others})
-    assert [parameter.name for parameter in imported.signature.parameters][:3] == ["x", "others", "pair"]
+    assert [parameter.name for parameter in imported.signature.parameters][:3] == [
+        "x",
+        "others",
+        "pair",
+    ]
     both = import_program(Nested().eval(), ((x, others), {"pair": pair}))
-    assert [parameter.name for parameter in both.signature.parameters][:3] == ["x", "others", "pair"]
+    assert [parameter.name for parameter in both.signature.parameters][:3] == [
+        "x",
+        "others",
+        "pair",
+    ]
 
 
 def test_arguments_by_keyword_give_the_same_numbers() -> None:
@@ -152,7 +160,8 @@ def test_the_batch_may_be_on_another_axis() -> None:
 
 def test_a_fixed_input_has_no_batch() -> None:
     imported = import_program(
-        TwoTowers().eval(), (torch.randn(5, 3), torch.randn(4, 4)),
+        TwoTowers().eval(),
+        (torch.randn(5, 3), torch.randn(4, 4)),
         dynamic_shapes=({0: Dim.DYNAMIC}, None),
     )
     assert [leaf.kind for leaf in imported.signature.inputs] == ["rows", "once"]
@@ -161,7 +170,8 @@ def test_a_fixed_input_has_no_batch() -> None:
 def test_a_second_dynamic_size_is_refused() -> None:
     with pytest.raises(UnsupportedModel, match="vary independently") as caught:
         import_program(
-            Transposed().eval(), (torch.randn(4, 5),),
+            Transposed().eval(),
+            (torch.randn(4, 5),),
             dynamic_shapes=({0: Dim.DYNAMIC, 1: Dim.DYNAMIC},),
         )
     assert caught.value.problem.id == "SW015"

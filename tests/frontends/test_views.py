@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 import torch.nn.functional as F  # noqa: N812 - as everybody names it
 
 from tests.frontends.agreement import Cases, One, agree
+
+T: Any = torch  # functions that torch annotates only in part
 
 
 def cube(batch: int) -> tuple[torch.Tensor]:
@@ -72,7 +76,7 @@ def test_joins_and_repeats_agree() -> None:
         "pad_cut": lambda x: F.pad(x, (-1, 1)),
         "pad_reflect": lambda x: F.pad(x, (2, 1), mode="reflect"),
         "pad_replicate": lambda x: F.pad(x, (2, 1), mode="replicate"),
-        "broadcast_tensors": lambda x: torch.broadcast_tensors(x[:, :1], x),
+        "broadcast_tensors": lambda x: T.broadcast_tensors(x[:, :1], x),
     }
     agree(Cases(cases), cube)
 
@@ -96,7 +100,9 @@ def test_created_tensors_agree() -> None:
         "causal": lambda x: x.masked_fill(torch.ones(4, 6).triu(1).bool(), -1e9),
         "one_hot": lambda x: F.one_hot((x.abs() * 3).long().clamp(max=9), 10),
         "scalar": lambda x: x * torch.scalar_tensor(2.0),
-        "meshgrid": lambda x: x + torch.meshgrid(torch.arange(4), torch.arange(6), indexing="ij")[0],
+        "meshgrid": lambda x: (
+            x + torch.meshgrid(torch.arange(4), torch.arange(6), indexing="ij")[0]
+        ),
     }
     agree(Cases(cases), cube)
 

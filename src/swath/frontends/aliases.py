@@ -1,9 +1,10 @@
 """In-place operations without memory: what a tensor holds after its storage was written.
 
-A `Tensor` is a view of a `Storage`: the view ops that lead from the storage's value to the tensor's,
-and the version of the storage for which the tensor's value was computed. Writing through a view
-rebuilds the value of the storage around the new part; reading a view of an older version applies its
-view ops again. So in-place operations become ordinary ones, through any number of views.
+A `Tensor` is a view of a `Storage`: the view ops that lead from the storage's value to the
+tensor's, and the version of the storage for which the tensor's value was computed. Writing through
+a view rebuilds the value of the storage around the new part; reading a view of an older version
+applies its view ops again. So in-place operations become ordinary ones, through any number of
+views.
 """
 
 from __future__ import annotations
@@ -74,8 +75,8 @@ def _view_chain(context: Context, start: Value, end: Value) -> tuple[Op, ...] | 
 
 
 def write(context: Context, tensor: Tensor, value: Value) -> Tensor:
-    """Set all elements of a tensor; the value must have its type. Raises Unsupported if that changes
-    the model itself."""
+    """Set all elements of a tensor; the value must have its type. Raises Unsupported if that
+    changes the model itself."""
     if tensor.storage.stored:
         raise state_changed(tensor.storage.stored)
     steps = [tensor.storage.value]
@@ -111,8 +112,9 @@ def _put_back(context: Context, op: Op, before: Value, part: Value) -> Value:
             )
 
 
-def _put_slice(context: Context, before: Value, part: Value, axis: int, start: int,
-               stop: object, step: int) -> Value:
+def _put_slice(
+    context: Context, before: Value, part: Value, axis: int, start: int, stop: object, step: int
+) -> Value:
     size = before.type.shape[axis]
     if not isinstance(size, int) or not isinstance(stop, int):
         return part
@@ -125,8 +127,9 @@ def _put_slice(context: Context, before: Value, part: Value, axis: int, start: i
     return context.concat(pieces, axis)
 
 
-def _put_positions(context: Context, before: Value, part: Value, axis: int,
-                   indices: tuple[int, ...]) -> Value:
+def _put_positions(
+    context: Context, before: Value, part: Value, axis: int, indices: tuple[int, ...]
+) -> Value:
     size = before.type.shape[axis]
     assert isinstance(size, int)
     # Of the two one behind the other, each position is taken from the part where it was written.

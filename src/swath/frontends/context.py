@@ -1,8 +1,8 @@
 """What a rule builds with: typed helpers over a `GraphBuilder`.
 
-A rule is a function `rule(context, *arguments, **keywords)` with the arguments of the torch op, where
-tensors are graph values and symbolic sizes are `Dim`s. It returns a value, a tuple or list of values,
-or None for a result that nobody may use.
+A rule is a function `rule(context, *arguments, **keywords)` with the arguments of the torch op,
+where tensors are graph values and symbolic sizes are `Dim`s. It returns a value, a tuple or list of
+values, or None for a result that nobody may use.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ class Context:
     # ---- element-wise
 
     def operand(self, value: Any) -> Operand:
-        """An operand of arithmetic: sizes of the batch are refused as values. Raises Unsupported."""
+        """An operand of arithmetic. Raises Unsupported for the size of the batch."""
         if isinstance(value, BatchSize | RaggedSize):
             raise Unsupported(
                 "SW013",
@@ -218,7 +218,7 @@ class Context:
     def drop_axis(self, value: Value, axis: int) -> Value:
         """The value without an axis of size 1."""
         shape = value.type.shape
-        return self.reshape(value, (*shape[:axis], *shape[axis + 1:]))
+        return self.reshape(value, (*shape[:axis], *shape[axis + 1 :]))
 
     def select(self, value: Value, axis: int, index: int) -> Value:
         """One position of an axis; the axis vanishes."""

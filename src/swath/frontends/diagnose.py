@@ -16,6 +16,7 @@ from swath.frontends.origins import deepest_model_frame, failure_origin, module_
 from swath.frontends.pinned import automatic, pinned, pinning_lines
 from swath.frontends.refusals import branch_on_data, export_fails, host_number, numpy_in_forward
 from swath.frontends.scan import Replay, Scan, scan
+from swath.frontends.sizes import data_dependent_size
 from swath.frontends.unsupported import Unsupported
 from swath.graph.ir import Graph, Origin
 from swath.rows.debatch import debatch
@@ -24,8 +25,14 @@ from swath.rows.debatch import debatch
 Inspect = Callable[[ExportedProgram], list[Problem]]
 
 
-def explain_failure(model: nn.Module, example: Example, given: Example, dynamic_shapes: Any,
-                    failure: ExportFailure, inspect: Inspect) -> list[Problem]:
+def explain_failure(
+    model: nn.Module,
+    example: Example,
+    given: Example,
+    dynamic_shapes: Any,
+    failure: ExportFailure,
+    inspect: Inspect,
+) -> list[Problem]:
     """All problems that can be found in a model whose export failed; at least one.
 
     1  an eager run finds what Python reads of tensors, and operations without a rule
@@ -42,8 +49,11 @@ def explain_failure(model: nn.Module, example: Example, given: Example, dynamic_
         problems += _traced_with_reads(model, example, dynamic_shapes, found, inspect)
     if _is_pinned(failure.non_strict) or (not problems and _is_pinned(failure.strict)):
         problems += _pinned_lines(model, example, dynamic_shapes, failure)
-    if not problems:
-        problems.append(_translated(failure.non_strict, model))
+    translated = _translated(failure.non_strict, model)
+    lines = {(problem.where.file, problem.where.line) for problem in problems}
+    place = (translated.where.file, translated.where.line)
+    if not problems or (translated.id in ("SW005", "SW010") and place not in lines):
+        problems.append(translated)
     return without_repeats(problems)
 
 
@@ -65,13 +75,17 @@ def without_repeats(problems: list[Problem]) -> list[Problem]:
     return list(seen.values())
 
 
-def _traced_with_reads(model: nn.Module, example: Example, dynamic_shapes: Any, found: Scan,
-                       inspect: Inspect) -> list[Problem]:
+def _traced_with_reads(
+    model: nn.Module, example: Example, dynamic_shapes: Any, found: Scan, inspect: Inspect
+) -> list[Problem]:
     try:
         with quiet(), torch.no_grad(), Replay(found.reads):
             program = torch.export.export(
-                model, example.args, example.kwargs,
-                dynamic_shapes=automatic(dynamic_shapes), strict=False,
+                model,
+                example.args,
+                example.kwargs,
+                dynamic_shapes=automatic(dynamic_shapes),
+                strict=False,
             )
     except Exception:  # the eager run's findings stand alone then
         return []
@@ -82,8 +96,9 @@ def _is_pinned(error: Exception) -> bool:
     return "Constraints violated" in str(error)
 
 
-def _pinned_lines(model: nn.Module, example: Example, dynamic_shapes: Any,
-                  failure: ExportFailure) -> list[Problem]:
+def _pinned_lines(
+    model: nn.Module, example: Example, dynamic_shapes: Any, failure: ExportFailure
+) -> list[Problem]:
     lines = pinning_lines(model, example, dynamic_shapes)
     if lines:
         return lines
@@ -104,6 +119,8 @@ def _refusal(error: Exception) -> Unsupported:
     kind, text = type(error).__name__, str(error)
     if "numpy" in type(error).__module__ or "ufunc" in text or "numpy" in text[:200]:
         return numpy_in_forward()
+    if kind == "GuardOnDataDependentSymNode" and "(Size-like symbols: none)" not in text:
+        return data_dependent_size()
     if kind in ("GuardOnDataDependentSymNode", "PendingUnbackedSymbolNotFound"):
         return branch_on_data()
     if kind == "DataDependentOutputException":

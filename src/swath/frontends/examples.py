@@ -39,7 +39,7 @@ class Example:
                 "SW002",
                 f"the example inputs don't fit forward({names}): {error}",
                 "the example is what the model is traced with",
-                "give a tuple of positional arguments, a dict of keyword arguments, or a pair of both",
+                "give a tuple of arguments, a dict of keyword arguments, or a pair of both",
             ) from None
 
 
@@ -60,14 +60,20 @@ def read_example(example: Any) -> Example:
         "SW002",
         f"example inputs of type {type(example).__name__}",
         "the example is what the model is traced with",
-        "give a tuple of positional arguments, a dict of keyword arguments, or a pair of both",
+        "give a tuple of arguments, a dict of keyword arguments, or a pair of both",
     )
 
 
-def default_shapes(example: Example, forward: Callable[..., Any],
-                   declared: Mapping[str, Input]) -> tuple[Example, dict[str, Any]]:
-    """An example with a batch that is good to trace, and dynamic shapes in which the leading axis of
-    every tensor is the batch. Raises Unsupported if leading axes disagree without a declaration."""
+def default_shapes(
+    example: Example,
+    forward: Callable[..., Any],
+    declared: Mapping[str, Input],
+    *,
+    one_batch: bool = True,
+) -> tuple[Example, dict[str, Any]]:
+    """An example with a batch that is good to trace, and dynamic shapes: the leading axis of
+    every tensor is free. They are one size if they agree in the example (and `one_batch` is set).
+    """
     arguments = example.bound(forward)
     leaves = dict(named_leaves(arguments))
     ragged = {name for name, declaration in declared.items() if declaration.ragged is not None}
@@ -76,7 +82,7 @@ def default_shapes(example: Example, forward: Callable[..., Any],
         name: leaf.shape[0] for name, leaf in leaves.items() if leaf.dim() and name not in ragged
     }
     batch = _batch_of({name: size for name, size in sizes.items() if name not in offsets} or sizes)
-    same = not ragged and all(size == batch for size in sizes.values())
+    same = one_batch and not ragged and all(size == batch for size in sizes.values())
     shared = Dim("batch") if same else Dim.DYNAMIC
     others = iter(_TRACED_OTHERS * (1 + len(leaves) // len(_TRACED_OTHERS)))
     lengths: dict[str, int] = {}
@@ -91,7 +97,8 @@ def default_shapes(example: Example, forward: Callable[..., Any],
             lengths[name] = next(others)
     resized = {
         id(leaf): resized_rows(leaf, 0, lengths[name])
-        for name, leaf in leaves.items() if name in lengths
+        for name, leaf in leaves.items()
+        if name in lengths
     }
     shapes = {
         name: _map_leaves(value, name, lambda leaf, _: {0: shared} if leaf.dim() else None)
@@ -100,8 +107,9 @@ def default_shapes(example: Example, forward: Callable[..., Any],
     return _replace(example, resized), shapes
 
 
-def requested_axes(example: Example, forward: Callable[..., Any],
-                   shapes: Any) -> dict[str, tuple[int, ...]]:
+def requested_axes(
+    example: Example, forward: Callable[..., Any], shapes: Any
+) -> dict[str, tuple[int, ...]]:
     """The axes of each tensor that dynamic shapes of torch.export leave free, by input name."""
     arguments = example.bound(forward)
     if isinstance(shapes, list | tuple):
@@ -129,8 +137,11 @@ def _leaf_specs(value: Any, spec: Any, path: str) -> list[tuple[str, Any]]:
         parts = cast("tuple[Any, ...]", spec if isinstance(spec, list | tuple) else ())
         names = getattr(sequence, "_fields", None)
         children = [
-            (item, parts[i] if i < len(parts) else None,
-             f"{path}.{names[i]}" if names else f"{path}[{i}]")
+            (
+                item,
+                parts[i] if i < len(parts) else None,
+                f"{path}.{names[i]}" if names else f"{path}[{i}]",
+            )
             for i, item in enumerate(sequence)
         ]
     return [found for child in children for found in _leaf_specs(*child)]
@@ -202,10 +213,10 @@ def _map_leaves(value: Any, path: str, function: Callable[[torch.Tensor, str], A
         if fields:
             return cast("Any", type(sequence))(*mapped)
         return mapped if isinstance(value, list) else tuple(mapped)
-    if pytree.is_namedtuple_class(type(value)) or type(value) in pytree.SUPPORTED_NODES:
-        leaves, _ = pytree.tree_flatten(value)
-        return [_map_leaves(leaf, f"{path}[{i}]", function) for i, leaf in enumerate(leaves)]
-    return None
+    leaves: list[Any] = pytree.tree_leaves(value)
+    if len(leaves) == 1 and leaves[0] is value:
+        return None
+    return [_map_leaves(leaf, f"{path}[{i}]", function) for i, leaf in enumerate(leaves)]
 
 
 def resized_rows(tensor: torch.Tensor, axis: int, length: int) -> torch.Tensor:
@@ -214,7 +225,7 @@ def resized_rows(tensor: torch.Tensor, axis: int, length: int) -> torch.Tensor:
     if size == length:
         return tensor
     if size == 0:
-        shape = [*tensor.shape[:axis], length, *tensor.shape[axis + 1:]]
+        shape = [*tensor.shape[:axis], length, *tensor.shape[axis + 1 :]]
         return torch.zeros(shape, dtype=tensor.dtype)
     index = torch.arange(length) % size
     return tensor.detach().index_select(axis, index)

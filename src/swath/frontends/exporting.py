@@ -6,7 +6,7 @@ import logging
 import os
 import traceback
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager, redirect_stderr
 from io import StringIO
 from pathlib import Path
@@ -20,7 +20,7 @@ from torch.fx.experimental import proxy_tensor
 
 from swath.errors import UnsupportedModel
 from swath.frontends.examples import Example
-from swath.frontends.origins import is_library_file
+from swath.frontends.origins import is_library_file, submodules
 from swath.frontends.refusals import first_line
 from swath.frontends.unsupported import Unsupported
 
@@ -33,8 +33,7 @@ class ExportFailure(Exception):
         self.non_strict, self.strict = non_strict, strict
 
 
-def export(model: nn.Module, example: Example,
-           dynamic_shapes: Any) -> ExportedProgram:
+def export(model: nn.Module, example: Example, dynamic_shapes: Any) -> ExportedProgram:
     """The program of a model, un-decomposed. Non-strict tracing is tried first: it keeps the values
     of constants that strict tracing makes fakes of. Raises ExportFailure."""
     with quiet():
@@ -48,8 +47,9 @@ def export(model: nn.Module, example: Example,
             raise ExportFailure(non_strict, failure) from failure
 
 
-def _traced(model: nn.Module, example: Example, dynamic_shapes: Any,
-            strict: bool) -> ExportedProgram:
+def _traced(
+    model: nn.Module, example: Example, dynamic_shapes: Any, strict: bool
+) -> ExportedProgram:
     program = torch.export.export(
         model, example.args, example.kwargs, dynamic_shapes=dynamic_shapes, strict=strict
     )
@@ -66,7 +66,7 @@ def fake_constants(program: ExportedProgram) -> list[str]:
 
 
 @contextmanager
-def quiet() -> Iterator[None]:
+def quiet() -> Generator[None]:
     """Tracing without PyTorch's fused transformer kernels, its warnings and its logging; what a
     failure means is told by us."""
     fast_path = torch.backends.mha.get_fastpath_enabled()
@@ -83,7 +83,7 @@ def quiet() -> Iterator[None]:
 
 
 @contextmanager
-def deep_frames() -> Iterator[None]:
+def deep_frames() -> Generator[None]:
     """Let torch record the deepest frame of the model with each node, not only those of `forward`
     methods: helper functions are where the line at fault often is."""
     tracer = proxy_tensor.PythonKeyTracer
@@ -110,7 +110,9 @@ def load(path: str | os.PathLike[str]) -> ExportedProgram:
     """A program saved by torch.export.save. Raises Unsupported if it can't be read."""
     if not Path(path).is_file():
         raise Unsupported(
-            "SW022", f"there is no file {os.fspath(path)!r}", "a saved program is a .pt2 file",
+            "SW022",
+            f"there is no file {os.fspath(path)!r}",
+            "a saved program is a .pt2 file",
             "check the path",
         )
     try:
@@ -127,16 +129,19 @@ def load(path: str | os.PathLike[str]) -> ExportedProgram:
 
 def check_eval_mode(model: nn.Module) -> None:
     """Raises UnsupportedModel if a submodule is in training mode."""
-    training = [name or "the model itself" for name, module in model.named_modules() if module.training]
+    training = [name or "the model itself" for name, module in submodules(model) if module.training]
     if not training:
         return
-    shown = ", ".join(training[:5]) + (f" and {len(training) - 5} more" if len(training) > 5 else "")
-    raise UnsupportedModel([
-        Unsupported(
-            "SW001",
-            f"the model is in training mode: {shown}",
-            "dropout and batch normalisation compute something else in training mode",
-            "call model.eval() before compiling",
-        ).at_model()
-    ])
-
+    shown = ", ".join(training[:5]) + (
+        f" and {len(training) - 5} more" if len(training) > 5 else ""
+    )
+    raise UnsupportedModel(
+        [
+            Unsupported(
+                "SW001",
+                f"the model is in training mode: {shown}",
+                "dropout and batch normalisation compute something else in training mode",
+                "call model.eval() before compiling",
+            ).at_model()
+        ]
+    )

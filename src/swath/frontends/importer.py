@@ -30,7 +30,7 @@ from swath.frontends.signature import Signature
 from swath.frontends.sizes import Sizes
 from swath.frontends.unsupported import Unsupported
 from swath.frontends.weights import Weights
-from swath.graph.ir import Graph, Origin, Value
+from swath.graph.ir import Graph, Origin
 from swath.graph.types import TensorType
 
 # Ops that only check; their checks are the runtime's or can't fail here.
@@ -45,8 +45,13 @@ _MOVING = VIEWS | {
     "aten.index.Tensor", "aten.lift_fresh_copy.default", "aten.repeat.default",
     "aten._unsafe_view.default", "aten.where.self",
 }  # fmt: skip
-_MAYBE_COPIES = {"aten.reshape.default", "aten.flatten.using_ints", "aten.reshape_as.default",
-                 "aten.contiguous.default", "aten.ravel.default"}
+_MAYBE_COPIES = {
+    "aten.reshape.default",
+    "aten.flatten.using_ints",
+    "aten.reshape_as.default",
+    "aten.contiguous.default",
+    "aten.ravel.default",
+}
 
 
 _SIZED_BY_CONSTANTS = {
@@ -130,7 +135,7 @@ class Importer:
             return self._stand_in(symbolic)
 
     def _apply_unsized(self, node: fx.Node, key: str, symbolic: Any) -> Any:
-        """An op whose output size torch takes from data; if the data is constant, so is the size."""
+        """An op whose output size is that of its data; if the data is constant, so is the size."""
         self.context.results = (None,) * len(_leaves(symbolic))
         result = self._apply(node, key)
         for made, stated in zip(_leaves(result), _leaves(symbolic), strict=True):
@@ -156,8 +161,9 @@ class Importer:
         result = self._call(rule, arguments, keywords)
         return self._tensors(node, key, result)
 
-    def _call(self, rule: Callable[..., Any], arguments: Sequence[Any],
-              keywords: Mapping[str, Any]) -> Any:
+    def _call(
+        self, rule: Callable[..., Any], arguments: Sequence[Any], keywords: Mapping[str, Any]
+    ) -> Any:
         values = [self._value(argument) for argument in arguments]
         named = {name: self._value(argument) for name, argument in keywords.items()}
         result = rule(self.context, *values, **named)
@@ -184,8 +190,9 @@ class Importer:
         source = cast("fx.Node", node.args[0]).meta["val"]
         return not _is_viewable(source, node.meta["val"])
 
-    def _apply_in_place(self, node: fx.Node, key: str, arguments: list[Any],
-                        keywords: dict[str, Any]) -> Any:
+    def _apply_in_place(
+        self, node: fx.Node, key: str, arguments: list[Any], keywords: dict[str, Any]
+    ) -> Any:
         target = arguments[0]
         rule = RULES.get(pure_name(key))
         if rule is None or not isinstance(target, Tensor):
@@ -201,15 +208,16 @@ class Importer:
 
     def _check_result(self, result: Any) -> None:
         """Compare with what torch states: a difference is a defect of a rule."""
-        values = result if isinstance(result, list | tuple) else (result,)
-        for value, expected in zip(cast("Sequence[Any]", values), self.context.results, strict=False):
+        for value, expected in zip(_leaves(result), self.context.results, strict=False):
             if value is not None and expected is not None and value.type != expected:
                 raise rule_defect(self.context.op, value.type, expected, self.context.origin)
 
     def _check_half(self, node: fx.Node, key: str) -> None:
         for value in _leaves(node.meta.get("val")):
-            if isinstance(value, torch.Tensor) and value.dtype in HALF_TYPES and (
-                key not in _MOVING or self._narrows(node, value)
+            if (
+                isinstance(value, torch.Tensor)
+                and value.dtype in HALF_TYPES
+                and (key not in _MOVING or self._narrows(node, value))
             ):
                 raise no_half_arithmetic(key, str(value.dtype))
 
@@ -217,7 +225,8 @@ class Importer:
         """True if a cast loses digits."""
         sources = [source.meta.get("val") for source in node.all_input_nodes]
         return any(
-            isinstance(source, torch.Tensor) and source.is_floating_point()
+            isinstance(source, torch.Tensor)
+            and source.is_floating_point()
             and source.dtype != value.dtype
             for source in sources
         )
@@ -314,7 +323,9 @@ def _is_viewable(source: torch.Tensor, result: torch.Tensor) -> bool:
     """True if torch would make `result` a view of `source`, by the strides that it states."""
     if source.is_contiguous():
         return True
-    hints = [[_hint(size) for size in sizes] for sizes in (source.shape, source.stride(), result.shape)]
+    hints = [
+        [_hint(size) for size in sizes] for sizes in (source.shape, source.stride(), result.shape)
+    ]
     try:
         torch.empty_strided(hints[0], hints[1], device="meta").view(hints[2])
     except RuntimeError:

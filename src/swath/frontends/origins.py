@@ -16,12 +16,14 @@ import torch
 from torch import nn
 
 import swath
-
 from swath.graph.ir import Origin
 
-_FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+), in [^\n]*(?:\n(?P<source>[^\n]*))?')
+_FRAME = re.compile(
+    r'File "(?P<file>[^"]+)", line (?P<line>\d+), in [^\n]*(?:\n(?P<source>[^\n]*))?'
+)
 _LIBRARY_FOLDERS = (
-    "<", *(os.path.dirname(library.__file__ or "") + os.sep for library in (torch, numpy, swath))
+    "<",
+    *(os.path.dirname(library.__file__ or "") + os.sep for library in (torch, numpy, swath)),
 )
 _PYTHON_FOLDER = os.path.dirname(os.__file__) + os.sep
 _FORWARD_PARTS = re.compile(r"\['?([^'\]]+)'?\]")
@@ -31,7 +33,9 @@ _FORWARD_PARTS = re.compile(r"\['?([^'\]]+)'?\]")
 class Origins:
     """Reads origins off nodes; equal stack traces are parsed once."""
 
-    _frames: dict[str, tuple[str, int, str]] = field(default_factory=dict[str, tuple[str, int, str]])
+    _frames: dict[str, tuple[str, int, str]] = field(
+        default_factory=dict[str, tuple[str, int, str]]
+    )
 
     def of(self, meta: dict[str, Any]) -> Origin:
         """The origin that a node's metadata tells."""
@@ -104,11 +108,16 @@ def frame_origin(frame: FrameType, modules: Mapping[int, str], line: int = 0) ->
     return Origin(module, file, line, linecache.getline(file, line).strip())
 
 
+def submodules(model: nn.Module) -> list[tuple[str, nn.Module]]:
+    """All submodules by path, the model itself first."""
+    # Annotated only in part by torch.
+    named: Any = model.named_modules  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    return list(named())
+
+
 def module_names(model: nn.Module) -> dict[int, str]:
     """The paths of all submodules by id: `model`, `model.tower.0`."""
-    return {
-        id(module): f"model.{name}" if name else "model" for name, module in model.named_modules()
-    }
+    return {id(module): f"model.{name}" if name else "model" for name, module in submodules(model)}
 
 
 def _module_path(stack: dict[str, tuple[str, Any]] | None) -> str:

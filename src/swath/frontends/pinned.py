@@ -27,7 +27,8 @@ def pinning_lines(model: nn.Module, example: Example, dynamic_shapes: Any) -> li
     """A problem for each line that only works for some batch sizes (none if tracing fails)."""
     conditions: dict[tuple[str, int], tuple[str, Origin]] = {}
     modules = module_names(model)
-    original = symbolic_shapes.ShapeGuard
+    torch_shapes: Any = symbolic_shapes
+    original = torch_shapes.ShapeGuard
 
     def recorded(*args: Any, **kwargs: Any) -> Any:
         guard = original(*args, **kwargs)
@@ -36,23 +37,28 @@ def pinning_lines(model: nn.Module, example: Example, dynamic_shapes: Any) -> li
             conditions.setdefault((origin.file, origin.line), (str(guard.expr), origin))
         return guard
 
-    symbolic_shapes.ShapeGuard = cast("Any", recorded)
+    torch_shapes.ShapeGuard = recorded
     try:
         with quiet(), torch.no_grad():
             torch.export.export(
-                model, example.args, example.kwargs,
-                dynamic_shapes=automatic(dynamic_shapes), strict=False,
+                model,
+                example.args,
+                example.kwargs,
+                dynamic_shapes=automatic(dynamic_shapes),
+                strict=False,
             )
-    except Exception:  # noqa: S110 - what was found until then is the answer
+    except Exception:
         pass
     finally:
-        symbolic_shapes.ShapeGuard = original
+        torch_shapes.ShapeGuard = original
     return [pinned(text).at(origin) for text, origin in conditions.values()]
 
 
 def least_batch(program: ExportedProgram) -> int:
     """The least size that a program was traced for; tracing itself excludes 0 and 1."""
-    bounds = [int(limits.lower) for limits in program.range_constraints.values()]
+    annotated: Any = program  # the type of the constraints is sympy's, which has no annotations
+    constraints: Mapping[Any, Any] = annotated.range_constraints
+    bounds = [int(limits.lower) for limits in constraints.values()]
     return max(bounds, default=0)
 
 

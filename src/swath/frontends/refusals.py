@@ -106,7 +106,7 @@ def numpy_in_forward() -> Unsupported:
         "SW007",
         "NumPy computes in forward",
         "tracing sees torch operations only: what NumPy computes would be frozen as a constant",
-        "use the torch function of the same name (np.tile -> torch.tile, np.arange -> torch.arange)",
+        "use torch's function of the same name (np.tile -> torch.tile, np.arange -> torch.arange)",
     )
 
 
@@ -116,7 +116,7 @@ def packed_sequence() -> Unsupported:
         "SW008",
         "a packed sequence is used",
         "packing sorts and regroups the rows by their lengths, which depend on the data",
-        "run the recurrent layer on the whole padded batch and take the state at each row's length: "
+        "run the recurrent layer on the padded batch and take the state at each row's length: "
         "out.gather(1, (lengths - 1).clamp(min=0).view(-1, 1, 1).expand(-1, 1, out.shape[2]))",
     )
 
@@ -165,10 +165,12 @@ def no_half_arithmetic(key: str, dtype: str) -> Unsupported:
 
 def rule_defect(key: str, made: TensorType, stated: TensorType, origin: Origin) -> InternalError:
     """A rule gave another type than torch states."""
-    return InternalError(Problem(
-        "SW921",
-        f"the rule of `{key}` gave {made} where torch states {stated}",
-        "element type and shape of every imported value must be those of the model",
-        "rule developer: correct the rule in frontends/rules",
-        where(origin),
-    ))
+    return InternalError(
+        Problem(
+            "SW921",
+            f"the rule of `{key}` gave {made} where torch states {stated}",
+            "element type and shape of every imported value must be those of the model",
+            "rule developer: correct the rule in frontends/rules",
+            where(origin),
+        )
+    )

@@ -1,4 +1,4 @@
-"""What the symbolic sizes of a program's inputs mean: the batch, or the values of a ragged input."""
+"""What the symbolic sizes of a program's inputs mean: the batch, or the length of ragged values."""
 
 from __future__ import annotations
 
@@ -40,7 +40,10 @@ class Roles:
 
 
 def find_roles(
-    graph: fx.Graph, inputs: Mapping[str, fx.Node], declared: Mapping[str, Input], *,
+    graph: fx.Graph,
+    inputs: Mapping[str, fx.Node],
+    declared: Mapping[str, Input],
+    *,
     batch_needed: bool = True,
 ) -> Roles:
     """The roles of all symbols in the shapes of `inputs` (by name). Raises Unsupported."""
@@ -69,13 +72,25 @@ def find_bags(graph: fx.Graph) -> list[Bag]:
     for node in graph.nodes:
         if node.op == "call_function" and op_key(node.target).startswith(_BAGS):
             arguments = _bag_arguments(node)
-            bags.append(Bag(
-                _source(arguments.get("indices")),
-                _source(arguments.get("offsets")),
-                _source(arguments.get("per_sample_weights")),
-                bool(arguments.get("include_last_offset")),
-            ))
+            bags.append(
+                Bag(
+                    _source(arguments.get("indices")),
+                    _source(arguments.get("offsets")),
+                    _source(arguments.get("per_sample_weights")),
+                    bool(arguments.get("include_last_offset")),
+                )
+            )
     return bags
+
+
+def values_tied_to_bags(graph: fx.Graph) -> bool:
+    """True if ragged values were traced as having one element a bag."""
+    for bag in find_bags(graph):
+        if bag.values is not None and bag.offsets is not None:
+            length = leading_symbol(bag.values)
+            if length is not None and length == leading_symbol(bag.offsets):
+                return True
+    return False
 
 
 def _bag_arguments(node: fx.Node) -> dict[str, Any]:
@@ -88,7 +103,8 @@ def _source(node: Any) -> fx.Node | None:
     while isinstance(node, fx.Node) and node.op == "call_function":
         shape = node.meta["val"].shape
         before = [
-            source for source in node.all_input_nodes
+            source
+            for source in node.all_input_nodes
             if isinstance(source.meta.get("val"), torch.Tensor)
             and source.meta["val"].shape == shape
         ]
@@ -106,6 +122,8 @@ def leading_symbol(node: fx.Node) -> Any | None:
 
 
 def _assign_bag(roles: Roles, bag: Bag, names: Mapping[fx.Node, str]) -> None:
+    if bag.values is None or bag.offsets is None:
+        return
     if bag.values not in names or bag.offsets not in names:
         return
     values, offsets = names[bag.values], names[bag.offsets]
@@ -116,7 +134,7 @@ def _assign_bag(roles: Roles, bag: Bag, names: Mapping[fx.Node, str]) -> None:
     roles.symbols.setdefault(length, size)
     _set_ragged(roles, values, offsets)
     roles.include_last[offsets] = bag.include_last
-    if bag.weights in names:
+    if bag.weights is not None and bag.weights in names:
         weights = leading_symbol(bag.weights)
         if weights is not None:
             roles.symbols.setdefault(weights, roles.symbols[length])

@@ -2,8 +2,8 @@
 
 torch.export stops at the first construct that it can't trace; an eager run doesn't. What it finds
 are reads of tensor data by Python (branches, numbers, NumPy), packed sequences and operations
-without a rule. The values that Python read are kept, so that tracing can go on with them (`Replay`):
-the program isn't right then, but shows the problems that come after.
+without a rule. The values that Python read are kept, so that tracing can go on with them
+(`Replay`): the program isn't right then, but shows the problems that come after.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import FrameType
-from typing import Any, cast
+from typing import Any
 
 import torch
 from torch import nn
@@ -24,7 +24,12 @@ from swath.frontends.examples import Example
 from swath.frontends.liveness import is_in_place, op_key
 from swath.frontends.origins import failure_origin, is_library_file, module_names, running_origin
 from swath.frontends.refusals import (
-    branch_on_data, forward_fails, host_number, missing_rule, numpy_in_forward, packed_sequence,
+    branch_on_data,
+    forward_fails,
+    host_number,
+    missing_rule,
+    numpy_in_forward,
+    packed_sequence,
     refused_by_name,
 )
 from swath.frontends.rules import RULES
@@ -64,7 +69,8 @@ class Scan:
         """The problems but for those that only follow from a packed sequence."""
         packed = [problem for problem in self.problems if problem.id == "SW008"]
         return [
-            problem for problem in self.problems
+            problem
+            for problem in self.problems
             if problem in packed[:1]
             or (problem.where.file or "", problem.where.line or 0) not in self.packed_lines
         ]
@@ -114,8 +120,7 @@ class _Reads(TorchFunctionMode):
         super().__init__()
         self.found, self.modules = found, modules
 
-    def __torch_function__(self, func: Any, types: Any, args: Any = (),
-                           kwargs: Any = None) -> Any:
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         del types
         name = getattr(func, "__name__", "")
         result = func(*args, **(kwargs or {}))
@@ -147,11 +152,10 @@ class _Operations(TorchDispatchMode):
     """Notes operations that have no rule."""
 
     def __init__(self, found: Scan, modules: Mapping[int, str]) -> None:
-        super().__init__()
+        super().__init__()  # pyright: ignore[reportUnknownMemberType]
         self.found, self.modules = found, modules
 
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (),
-                           kwargs: Any = None) -> Any:
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         del types
         key = op_key(func)
         refusal = self._refusal(key, args)
@@ -180,13 +184,12 @@ class Replay(TorchFunctionMode):
         super().__init__()
         self._reads = iter(reads)
 
-    def __torch_function__(self, func: Any, types: Any, args: Any = (),
-                           kwargs: Any = None) -> Any:
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         del types
         name = getattr(func, "__name__", "")
         if name in _HOST_READS and _read_by_model(sys._getframe(1)):  # pyright: ignore[reportPrivateUsage]
             try:
-                return cast("Any", next(self._reads))
+                return next(self._reads)
             except StopIteration:
                 pass
         return func(*args, **(kwargs or {}))

@@ -103,21 +103,25 @@ def _keys(spec: pytree.TreeSpec, path: str) -> tuple[str, ...] | None:
 
 
 def _context_keys(kind: Any, context: Any) -> list[Any] | None:
-    if kind is pytree.namedtuple or hasattr(kind, "_fields"):
-        fields = getattr(kind if hasattr(kind, "_fields") else context, "_fields", None)
-        return None if fields is None else list(fields)
+    # Of a named tuple torch keeps the kind itself as the type or as the context.
+    fields = getattr(kind, "_fields", None) or getattr(context, "_fields", None)
+    if fields is not None:
+        return list(cast("tuple[str, ...]", fields))
     if isinstance(context, list):
         items = cast("list[Any]", context)
         if len(items) == 2 and all(isinstance(item, list) for item in items):
-            return list(items[0])  # a registered data class: names given, names left None
+            # A registered data class: the fields that have a value, and those that are None.
+            return list(cast("list[str]", items[0]))
         if items and isinstance(items[-1], list) and not isinstance(items[0], str):
-            return list(items[-1])  # defaultdict: [factory, keys]
+            return list(cast("list[Any]", items[-1]))  # defaultdict: [factory, keys]
         return items
     return None
 
 
 def parameters(
-    forward: Callable[..., Any] | None, in_spec: pytree.TreeSpec, names: Sequence[str],
+    forward: Callable[..., Any] | None,
+    in_spec: pytree.TreeSpec,
+    names: Sequence[str],
     leaves: Leaves,
 ) -> tuple[Parameter, ...]:
     """The parameters of `forward` (or else of these names), with the structure of each."""
@@ -134,8 +138,9 @@ def parameters(
     return tuple(_in_order(result, formal))
 
 
-def _positional_names(formal: Mapping[str, inspect.Parameter], names: Sequence[str],
-                      count: int) -> list[str]:
+def _positional_names(
+    formal: Mapping[str, inspect.Parameter], names: Sequence[str], count: int
+) -> list[str]:
     order: list[str] = []
     for name, parameter in formal.items():
         if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
@@ -159,8 +164,7 @@ def _parameter(name: str, structure: Tree, formal: Mapping[str, inspect.Paramete
     return Parameter(name=name, structure=structure, keyword_only=keyword_only, required=not fixed)
 
 
-def _in_order(given: list[Parameter],
-              formal: Mapping[str, inspect.Parameter]) -> list[Parameter]:
+def _in_order(given: list[Parameter], formal: Mapping[str, inspect.Parameter]) -> list[Parameter]:
     """The parameters as `forward` orders them, with those that were left to their defaults."""
     by_name = {parameter.name: parameter for parameter in given}
     result: list[Parameter] = []

@@ -6,6 +6,7 @@ multiple of the batch or the length of a ragged input, and evaluates expressions
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,7 +31,7 @@ class Sizes:
         """A shape of torch as a shape of the graph. Raises Unsupported."""
         return tuple(size if type(size) is int else self.dim(size) for size in shape)
 
-    def dim(self, size: int | torch.SymInt) -> Dim:
+    def dim(self, size: Any) -> Dim:
         """One size. Raises Unsupported if it isn't a multiple of the batch."""
         if isinstance(size, int):
             return size
@@ -41,13 +42,13 @@ class Sizes:
             known = self._known[key] = self.evaluate(raw.expr)
         return known
 
-    def bind(self, stated: torch.Size, actual: Shape) -> None:
+    def bind(self, stated: Iterable[Any], actual: Shape) -> None:
         """Let a symbol that torch took from constant data stand for the size that it has."""
         for size, known in zip(stated, actual, strict=True):
-            if isinstance(size, torch.SymInt):
-                raw: Any = size.node
-                if raw.expr.is_Symbol and raw.expr not in self.symbols:
-                    self.symbols[raw.expr] = known
+            if not isinstance(size, int):
+                expression = size.node.expr
+                if expression.is_Symbol and expression not in self.symbols:
+                    self.symbols[expression] = known
 
     def number(self, value: Any) -> bool | float:
         """A number computed from sizes that is the same for every batch. Raises Unsupported."""
@@ -132,7 +133,7 @@ def odd_size(text: str) -> Unsupported:
     return Unsupported(
         "SW023",
         f"an axis has the size {text}",
-        "the size of an axis must be fixed or a multiple of the batch, so that each row has a part of its own",
+        "a size must be fixed or a multiple of the batch, so that each row has a part of its own",
         "do not slice, pad or divide the batch axis in the model",
     )
 

@@ -1,4 +1,4 @@
-"""Imports a PyTorch model: nn.Module, ExportedProgram or saved program -> batched graph, signature."""
+"""Imports PyTorch models: nn.Module, ExportedProgram or saved program -> graph and signature."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import torch
 from torch import fx, nn
 from torch.export import ExportedProgram
 from torch.export.graph_signature import ConstantArgument, InputKind, TensorArgument
+from torch.utils import _pytree as pytree
 
 from swath.artifact.manifest import Constant
 from swath.errors import Problem, UnsupportedModel
@@ -18,13 +19,17 @@ from swath.frontends.aliases import Tensor
 from swath.frontends.context import Context
 from swath.frontends.diagnose import explain_failure, row_problems, without_repeats
 from swath.frontends.examples import (
-    Example, default_shapes, read_example, requested_axes, without_small_batch,
+    Example,
+    default_shapes,
+    read_example,
+    requested_axes,
+    without_small_batch,
 )  # fmt: skip
 from swath.frontends.importer import Imported, Importer
-from swath.frontends.promotion import HALF_TYPES, graph_dtype
 from swath.frontends.pinned import LEAST_TRACED, least_batch, pinned, pinning_lines
+from swath.frontends.promotion import HALF_TYPES, graph_dtype
 from swath.frontends.prune import pruned
-from swath.frontends.roles import Roles, find_roles
+from swath.frontends.roles import Roles, find_bags, find_roles, values_tied_to_bags
 from swath.frontends.signature import InputLeaf, Leaves, OutputLeaf, Signature, parameters
 from swath.frontends.sizes import Sizes, is_fixed
 from swath.frontends.unsupported import Unsupported
@@ -45,11 +50,12 @@ def import_program(
 ) -> Imported:
     """Import a model.
 
-    model            an nn.Module in eval mode, an ExportedProgram, or the path of a saved one (.pt2)
-    example_inputs   a tuple of positional arguments, a dict of keyword arguments, or a pair of both;
-                     only needed for an nn.Module; any batch, 0 and 1 included
-    dynamic_shapes   as torch.export takes it; without it the leading axis of every tensor is the batch
-    inputs           declarations by input name; `Input(ragged="offsets")` marks the values of bags
+    model           an nn.Module in eval mode, an ExportedProgram, or the path of a saved one (.pt2)
+    example_inputs  a tuple of positional arguments, a dict of keyword arguments, or both as a pair;
+                    only needed for an nn.Module; any batch, 0 and 1 included
+    dynamic_shapes  as torch.export takes it; without it the leading axis of every tensor is the
+                    batch
+    inputs          declarations by input name; `Input(ragged="offsets")` marks the values of bags
 
     Raises UnsupportedModel, which lists everything that can't be imported.
     """
@@ -66,19 +72,35 @@ def import_program(
         raise UnsupportedModel([refusal.at_model()]) from refusal
 
 
-def _export(model: nn.Module, example_inputs: Any, dynamic_shapes: Any,
-            declared: Mapping[str, Input]) -> ExportedProgram:
-    example = read_example(example_inputs)
-    given = example
-    if dynamic_shapes is None:
-        example, dynamic_shapes = default_shapes(example, model.forward, declared)
-    else:
-        example = without_small_batch(example, model.forward, dynamic_shapes)
+def _export(
+    model: nn.Module, example_inputs: Any, dynamic_shapes: Any, declared: Mapping[str, Input]
+) -> ExportedProgram:
+    given = read_example(example_inputs)
+    if dynamic_shapes is not None:
+        example = without_small_batch(given, model.forward, dynamic_shapes)
+        return _export_with(model, example, given, dynamic_shapes, declared)
+    example, shapes = default_shapes(given, model.forward, declared)
+    program = _export_with(model, example, given, shapes, declared)
+    if values_tied_to_bags(program.graph):
+        # Values and offsets of bags had as many elements as the batch has rows, by chance.
+        example, shapes = default_shapes(given, model.forward, declared, one_batch=False)
+        program = _export_with(model, example, given, shapes, declared)
+    return program
+
+
+def _export_with(
+    model: nn.Module,
+    example: Example,
+    given: Example,
+    dynamic_shapes: Any,
+    declared: Mapping[str, Input],
+) -> ExportedProgram:
     try:
         program = exporting.export(model, example, dynamic_shapes)
         check_free_axes(model, example, dynamic_shapes, program)
         return program
     except exporting.ExportFailure as failure:
+
         def inspect(program: ExportedProgram) -> list[Problem]:
             return problems_of(program, model.forward, declared)
 
@@ -86,18 +108,20 @@ def _export(model: nn.Module, example_inputs: Any, dynamic_shapes: Any,
         raise UnsupportedModel(problems) from failure
 
 
-def check_free_axes(model: nn.Module, example: Example, dynamic_shapes: Any,
-                    program: ExportedProgram) -> None:
+def check_free_axes(
+    model: nn.Module, example: Example, dynamic_shapes: Any, program: ExportedProgram
+) -> None:
     """Raises UnsupportedModel if torch has fixed an axis that was to be free, or has limited it."""
     asked = requested_axes(example, model.forward, dynamic_shapes)
     tensors = user_tensors(program)
     shapes = [tensor.shape for tensor in tensors]
     wanted = list(asked.values())
     fixed = len(wanted) == len(shapes) and any(
-        is_fixed(shape[axis])
-        for axes, shape in zip(wanted, shapes, strict=True) for axis in axes
+        is_fixed(shape[axis]) for axes, shape in zip(wanted, shapes, strict=True) for axis in axes
     )
-    if fixed or least_batch(program) > LEAST_TRACED:
+    # Offsets that hold the end of the last bag too have one element more than the batch.
+    longer = any(bag.include_last for bag in find_bags(program.graph))
+    if fixed or least_batch(program) > LEAST_TRACED + longer:
         lines = pinning_lines(model, example, dynamic_shapes)
         raise UnsupportedModel(lines or [pinned("one size").at_model()])
 
@@ -105,21 +129,24 @@ def check_free_axes(model: nn.Module, example: Example, dynamic_shapes: Any,
 def user_tensors(program: ExportedProgram) -> list[torch.Tensor]:
     """What torch states of each tensor among the inputs."""
     names = {
-        spec.arg.name for spec in program.graph_signature.input_specs
+        spec.arg.name
+        for spec in program.graph_signature.input_specs
         if spec.kind is InputKind.USER_INPUT and isinstance(spec.arg, TensorArgument)
     }
     return [node.meta["val"] for node in program.graph.nodes if node.name in names]
 
 
-def read_program(program: ExportedProgram, forward: Callable[..., Any] | None,
-                 declared: Mapping[str, Input]) -> Imported:
+def read_program(
+    program: ExportedProgram, forward: Callable[..., Any] | None, declared: Mapping[str, Input]
+) -> Imported:
     """The graph and signature of an exported program. Raises UnsupportedModel, Unsupported."""
     reader = _Reader(program, forward, declared)
     return reader.read()
 
 
-def problems_of(program: ExportedProgram, forward: Callable[..., Any] | None,
-                declared: Mapping[str, Input]) -> list[Problem]:
+def problems_of(
+    program: ExportedProgram, forward: Callable[..., Any] | None, declared: Mapping[str, Input]
+) -> list[Problem]:
     """Everything that keeps a program from being imported, a fixed batch aside."""
     reader = _Reader(program, forward, declared)
     reader.batch_needed = False
@@ -135,8 +162,12 @@ def problems_of(program: ExportedProgram, forward: Callable[..., Any] | None,
 class _Reader:
     """One import of an exported program."""
 
-    def __init__(self, program: ExportedProgram, forward: Callable[..., Any] | None,
-                 declared: Mapping[str, Input]) -> None:
+    def __init__(
+        self,
+        program: ExportedProgram,
+        forward: Callable[..., Any] | None,
+        declared: Mapping[str, Input],
+    ) -> None:
         self.program = program
         self.declared = declared
         self.forward = forward
@@ -150,7 +181,10 @@ class _Reader:
         call = self.program.module_call_graph[0].signature
         assert call is not None
         names = [*(call.forward_arg_names or ())]
-        formal = parameters(self.forward, self.program.call_spec.in_spec, names, leaves)
+        in_spec, out_spec = self.program.call_spec.in_spec, self.program.call_spec.out_spec
+        assert in_spec is not None
+        assert out_spec is not None
+        formal = parameters(self.forward, in_spec, names, leaves)
         placeholders = dict(zip(leaves.names, self._user_nodes(), strict=True))
         self._check_inputs(placeholders)
         roles = find_roles(
@@ -161,7 +195,7 @@ class _Reader:
         self._bind_weights(importer)
         importer.run(self.program.graph)
         self.problems += importer.problems
-        values, output_leaves, result = self._outputs(importer)
+        values, output_leaves, result = self._outputs(importer, out_spec)
         graph = pruned(self.context.builder.build(values))
         if self.problems:
             # The rest of the model may mix rows; told now, that saves a second attempt.
@@ -173,7 +207,8 @@ class _Reader:
 
     def _user_specs(self) -> list[Any]:
         return [
-            spec.arg for spec in self.program.graph_signature.input_specs
+            spec.arg
+            for spec in self.program.graph_signature.input_specs
             if spec.kind is InputKind.USER_INPUT
         ]
 
@@ -182,7 +217,8 @@ class _Reader:
 
     def _user_nodes(self) -> list[fx.Node]:
         return [
-            self.nodes[argument.name] for argument in self._user_specs()
+            self.nodes[argument.name]
+            for argument in self._user_specs()
             if isinstance(argument, TensorArgument)
         ]
 
@@ -214,16 +250,19 @@ class _Reader:
 
     # ---- outputs
 
-    def _outputs(self, importer: Importer) -> tuple[list[Value], tuple[OutputLeaf, ...], Any]:
+    def _outputs(
+        self, importer: Importer, out_spec: pytree.TreeSpec
+    ) -> tuple[list[Value], tuple[OutputLeaf, ...], Any]:
         (node,) = [node for node in self.program.graph.nodes if node.op == "output"]
         specs = self.program.graph_signature.output_specs
         returned = cast("tuple[Any, ...]", node.args[0])
         user = [
-            (spec, item) for spec, item in zip(specs, returned, strict=True)
+            (spec, item)
+            for spec, item in zip(specs, returned, strict=True)
             if spec.kind.name == "USER_OUTPUT"
         ]
         leaves = Leaves([_constant(spec.arg) for spec, _ in user])
-        result = leaves.tree(self.program.call_spec.out_spec, "")
+        result = leaves.tree(out_spec, "")
         tensors = [item for spec, item in user if _constant(spec.arg) is None]
         values: list[Value] = []
         described: list[OutputLeaf] = []
@@ -264,8 +303,7 @@ class _Reader:
 def _constant(argument: Any) -> Constant | None:
     """The fixed value that an input or output is, None for tensors."""
     if isinstance(argument, ConstantArgument):
-        value = argument.value
-        return Constant(value if isinstance(value, bool | int | float | str | None) else str(value))
+        return Constant(argument.value)
     return None
 
 

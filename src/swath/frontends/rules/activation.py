@@ -53,8 +53,9 @@ def prelu(context: Context, x: Value, weight: Value) -> Value:
     return context.where(context.binary("gt", x, 0.0), x, context.binary("mul", x, weight))
 
 
-def elu(context: Context, x: Value, alpha: float = 1, scale: float = 1,
-        input_scale: float = 1) -> Value:
+def elu(
+    context: Context, x: Value, alpha: float = 1, scale: float = 1, input_scale: float = 1
+) -> Value:
     """scale * (x > 0 ? x : alpha * (exp(input_scale * x) - 1))."""
     x = floating(context, x)
     inner = x if input_scale == 1 else context.binary("mul", x, float(input_scale))

@@ -13,9 +13,18 @@ from swath.graph.ops import Attention
 from swath.graph.types import DType
 
 
-def attention(context: Context, query: Value, key: Value, value: Value,
-              attn_mask: Value | None = None, dropout_p: float = 0.0, is_causal: bool = False,
-              *, scale: float | None = None, enable_gqa: bool = False) -> Value:
+def attention(
+    context: Context,
+    query: Value,
+    key: Value,
+    value: Value,
+    attn_mask: Value | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    *,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Value:
     """softmax(scale * query @ key.T + mask) @ value."""
     if dropout_p > 0:
         raise missing_rule("aten.dropout.default")
@@ -42,8 +51,8 @@ def _repeat_heads(context: Context, query: Value, other: Value) -> Value:
         return other
     shape = other.type.shape
     wide = context.unsqueeze(other, axis + 1)
-    wide = context.expand(wide, (*shape[: axis + 1], heads // shared, *shape[axis + 1:]))
-    return context.reshape(wide, (*shape[:axis], heads, *shape[axis + 1:]))
+    wide = context.expand(wide, (*shape[: axis + 1], heads // shared, *shape[axis + 1 :]))
+    return context.reshape(wide, (*shape[:axis], heads, *shape[axis + 1 :]))
 
 
 RULES: Mapping[str, Rule] = {

@@ -24,9 +24,16 @@ def spread(sizes: Sizes, axes: int) -> tuple[int, ...]:
 def convolution(axes: int) -> Rule:
     """conv1d, conv2d."""
 
-    def rule(context: Context, input: Value, weight: Value, bias: Value | None = None,
-             stride: Sizes = 1, padding: Sizes | str = 0, dilation: Sizes = 1,
-             groups: int = 1) -> Value:
+    def rule(
+        context: Context,
+        input: Value,
+        weight: Value,
+        bias: Value | None = None,
+        stride: Sizes = 1,
+        padding: Sizes | str = 0,
+        dilation: Sizes = 1,
+        groups: int = 1,
+    ) -> Value:
         steps, gaps = spread(stride, axes), spread(dilation, axes)
         kernel = weight.type.static_shape[2:]
         if isinstance(padding, str):
@@ -48,9 +55,18 @@ def _same(total: int) -> tuple[int, int]:
     return total // 2, total - total // 2
 
 
-def any_convolution(context: Context, input: Value, weight: Value, bias: Value | None,
-                    stride: Sequence[int], padding: Sequence[int], dilation: Sequence[int],
-                    transposed: bool, output_padding: Sequence[int], groups: int) -> Value:
+def any_convolution(
+    context: Context,
+    input: Value,
+    weight: Value,
+    bias: Value | None,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    transposed: bool,
+    output_padding: Sequence[int],
+    groups: int,
+) -> Value:
     """The decomposed form."""
     del output_padding
     axes = weight.type.rank - 2
@@ -62,8 +78,15 @@ def any_convolution(context: Context, input: Value, weight: Value, bias: Value |
 def pooling(function: str, axes: int) -> Rule:
     """max_pool1d, max_pool2d (with or without positions)."""
 
-    def rule(context: Context, x: Value, kernel_size: Sizes, stride: Sizes = (),
-             padding: Sizes = 0, dilation: Sizes = 1, ceil_mode: bool = False) -> Any:
+    def rule(
+        context: Context,
+        x: Value,
+        kernel_size: Sizes,
+        stride: Sizes = (),
+        padding: Sizes = 0,
+        dilation: Sizes = 1,
+        ceil_mode: bool = False,
+    ) -> Any:
         if any(gap != 1 for gap in spread(dilation, axes)):
             raise unsupported_form(context.op, "dilation")
         result = _pool(context, x, function, axes, (kernel_size, stride, padding), ceil_mode, True)
@@ -75,9 +98,16 @@ def pooling(function: str, axes: int) -> Rule:
 def average(axes: int) -> Rule:
     """avg_pool1d, avg_pool2d."""
 
-    def rule(context: Context, x: Value, kernel_size: Sizes, stride: Sizes = (),
-             padding: Sizes = 0, ceil_mode: bool = False, count_include_pad: bool = True,
-             divisor_override: int | None = None) -> Value:
+    def rule(
+        context: Context,
+        x: Value,
+        kernel_size: Sizes,
+        stride: Sizes = (),
+        padding: Sizes = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ) -> Value:
         if divisor_override is not None or ceil_mode:
             raise unsupported_form(context.op, "divisor_override or ceil_mode")
         windows = (kernel_size, stride, padding)
@@ -86,8 +116,15 @@ def average(axes: int) -> Rule:
     return rule
 
 
-def _pool(context: Context, x: Value, function: str, axes: int, windows: tuple[Sizes, Sizes, Sizes],
-          ceil_mode: bool, count_padding: bool) -> Value:
+def _pool(
+    context: Context,
+    x: Value,
+    function: str,
+    axes: int,
+    windows: tuple[Sizes, Sizes, Sizes],
+    ceil_mode: bool,
+    count_padding: bool,
+) -> Value:
     kernel = spread(windows[0], axes)
     steps = spread(windows[1], axes) if windows[1] != () and windows[1] != [] else kernel
     margins = [(margin, margin) for margin in spread(windows[2], axes)]
@@ -110,7 +147,9 @@ def adaptive(function: str, axes: int) -> Rule:
         kernel: list[int] = []
         for size, target in zip(x.type.shape[-axes:], targets, strict=True):
             if not isinstance(size, int) or not isinstance(target, int) or size % target:
-                raise unsupported_form(context.op, f"output size {output_size}, which doesn't divide")
+                raise unsupported_form(
+                    context.op, f"output size {output_size}, which doesn't divide"
+                )
             kernel.append(size // target)
         if all(target == 1 for target in targets):
             last = range(x.type.rank - axes, x.type.rank)
@@ -123,8 +162,13 @@ def adaptive(function: str, axes: int) -> Rule:
     return rule
 
 
-def pad(context: Context, x: Value, pad: Sequence[int], mode: str = "constant",
-        value: float | None = None) -> Value:
+def pad(
+    context: Context,
+    x: Value,
+    pad: Sequence[int],
+    mode: str = "constant",
+    value: float | None = None,
+) -> Value:
     """Elements added (or cut off) at the ends of the last axes."""
     for i in range(len(pad) // 2):
         axis = x.type.rank - 1 - i
@@ -142,8 +186,9 @@ def constant_pad(context: Context, x: Value, pad_: Sequence[int], value: float =
     return pad(context, x, pad_, "constant", value)
 
 
-def _pad_axis(context: Context, x: Value, axis: int, before: int, after: int, mode: str,
-              value: float | None) -> Value:
+def _pad_axis(
+    context: Context, x: Value, axis: int, before: int, after: int, mode: str, value: float | None
+) -> Value:
     size = x.type.shape[axis]
     assert isinstance(size, int)
     if mode != "constant":
@@ -153,8 +198,9 @@ def _pad_axis(context: Context, x: Value, axis: int, before: int, after: int, mo
     shape = x.type.shape
     for width, in_front in ((before, True), (after, False)):
         if width > 0:
-            margin = context.fill((*shape[:axis], width, *shape[axis + 1:]), value or 0.0,
-                                  x.type.dtype)
+            margin = context.fill(
+                (*shape[:axis], width, *shape[axis + 1 :]), value or 0.0, x.type.dtype
+            )
             parts = [margin, *parts] if in_front else [*parts, margin]
     return context.concat(parts, axis)
 

@@ -35,12 +35,16 @@ def constant_fill(value: Scalar) -> Rule:
     return rule
 
 
-def full(context: Context, first: Any, second: Any = None, fill_value: Any = None,
-         **_: Any) -> Value:
-    """full(size, value), full_like(x, value), new_full(x, size, value)."""
-    del first
-    value = context.operand(second if fill_value is None else fill_value)
-    return _fill_with(context, value)
+def full(context: Context, size_or_like: Any, fill_value: Any, **_: Any) -> Value:
+    """full(size, value), full_like(x, value)."""
+    del size_or_like
+    return _fill_with(context, context.operand(fill_value))
+
+
+def new_full(context: Context, x: Value, size: Any, fill_value: Any, **_: Any) -> Value:
+    """x.new_full(size, value)."""
+    del x, size
+    return _fill_with(context, context.operand(fill_value))
 
 
 def _fill_with(context: Context, value: Any) -> Value:
@@ -59,6 +63,11 @@ def fill(context: Context, x: Value, value: Any) -> Value:
     """x with all elements replaced."""
     del x
     return _fill_with(context, context.operand(value))
+
+
+def zero(context: Context, x: Value) -> Value:
+    """x with all elements replaced by 0."""
+    return fill(context, x, 0)
 
 
 def arange(context: Context, *arguments: Any, **keywords: Any) -> Value:
@@ -121,11 +130,10 @@ RULES: Mapping[str, Rule] = {
               "empty_permuted.default", "empty_strided.default", "new_empty_strided.default"),
     **aliases(constant_fill(1), "ones.default", "ones_like.default", "new_ones.default"),
     **aliases(full, "full.default", "full_like.default"),
-    **aliases(lambda context, x, size, fill_value, **_: full(context, size, fill_value),
-              "new_full.default"),
+    **aliases(new_full, "new_full.default"),
     **aliases(scalar_tensor, "scalar_tensor.default"),
     **aliases(fill, "fill.Scalar", "fill.Tensor"),
-    **aliases(lambda context, x: fill(context, x, 0), "zero.default"),
+    **aliases(zero, "zero.default"),
     **aliases(arange, "arange.default", "arange.start", "arange.start_step"),
     **aliases(linspace, "linspace.default"),
     **aliases(eye, "eye.default", "eye.m"),

@@ -22,8 +22,9 @@ from swath.graph.types import Dim
 _ELLIPSIS = "αβγδεζηθ"
 
 
-def einsum(context: Context, equation: str, tensors: Sequence[Value], *,
-           path: Sequence[int] | None = None) -> Value:
+def einsum(
+    context: Context, equation: str, tensors: Sequence[Value], *, path: Sequence[int] | None = None
+) -> Value:
     """torch.einsum; `path` only says in which order, which the result doesn't depend on."""
     del path
     terms, output = parse(context, equation, [value.type.rank for value in tensors])
@@ -32,7 +33,7 @@ def einsum(context: Context, equation: str, tensors: Sequence[Value], *,
             raise unsupported_form(context.op, f"a letter twice in one operand: {equation}")
     letters, value = terms[0], tensors[0]
     for i in range(1, len(terms)):
-        wanted = output + "".join(terms[i + 1:])
+        wanted = output + "".join(terms[i + 1 :])
         letters, value = _contract(context, (letters, value), (terms[i], tensors[i]), wanted)
     letters, value = _sum_unwanted(context, letters, value, output)
     return context.permute(value, [letters.index(letter) for letter in output])
@@ -49,8 +50,8 @@ def parse(context: Context, equation: str, ranks: Sequence[int]) -> tuple[list[s
         if "..." in term:
             axes = rank - len(term) + 3
             widest = max(widest, axes)
-            terms[i] = term.replace("...", _ELLIPSIS[len(_ELLIPSIS) - axes:])
-    whole = _ELLIPSIS[len(_ELLIPSIS) - widest:] if widest else ""
+            terms[i] = term.replace("...", _ELLIPSIS[len(_ELLIPSIS) - axes :])
+    whole = _ELLIPSIS[len(_ELLIPSIS) - widest :] if widest else ""
     if arrow:
         return terms, right.replace("...", whole)
     letters = "".join(terms)
@@ -73,15 +74,18 @@ def _contract(context: Context, a: Term, b: Term, wanted: str) -> Term:
         left = _aligned(context, a, order)
         right = _aligned(context, b, order)
         return order, context.binary("mul", left, right)
-    sizes = {c: size for term in (a, b) for c, size in zip(term[0], term[1].type.shape, strict=True)}
+    sizes = {
+        c: size for term in (a, b) for c, size in zip(term[0], term[1].type.shape, strict=True)
+    }
     left = _matrix(context, a, (shared, free_a, contracted))
     right = _matrix(context, b, (shared, contracted, free_b))
     result = context.matmul(left, right)
     return order, context.reshape(result, _sizes(context, result, order, sizes, len(shared)))
 
 
-def _sizes(context: Context, result: Value, order: str, sizes: Mapping[str, Dim],
-           shared: int) -> list[Dim]:
+def _sizes(
+    context: Context, result: Value, order: str, sizes: Mapping[str, Dim], shared: int
+) -> list[Dim]:
     """The shape of the product with its merged axes apart again."""
     del context
     return [*result.type.shape[:shared], *(sizes[c] for c in order[shared:])]
@@ -96,8 +100,7 @@ def _aligned(context: Context, term: Term, order: str) -> Value:
     return context.reshape(value, [sizes.get(c, 1) for c in order])
 
 
-def _matrix(context: Context, term: Term,
-            groups: tuple[list[str], list[str], list[str]]) -> Value:
+def _matrix(context: Context, term: Term, groups: tuple[list[str], list[str], list[str]]) -> Value:
     """The operand with the letters of the last two groups merged into one axis each."""
     letters, value = term
     value = context.permute(value, [letters.index(c) for group in groups for c in group])

@@ -190,8 +190,9 @@ def shift(left: bool) -> Rule:
     return rule
 
 
-def clamp(context: Context, x: Value, min: Operand | None = None,
-          max: Operand | None = None) -> Value:
+def clamp(
+    context: Context, x: Value, min: Operand | None = None, max: Operand | None = None
+) -> Value:
     """min <= x <= max; NaN stays."""
     dtype = context.result.dtype
     x = context.cast(x, dtype)
@@ -249,8 +250,13 @@ def isnan(context: Context, x: Value) -> Value:
     return context.unary("isnan", x)
 
 
-def nan_to_num(context: Context, x: Value, nan: float | None = None, posinf: float | None = None,
-               neginf: float | None = None) -> Value:
+def nan_to_num(
+    context: Context,
+    x: Value,
+    nan: float | None = None,
+    posinf: float | None = None,
+    neginf: float | None = None,
+) -> Value:
     """NaN and infinities as numbers (by default 0 and the largest of the type)."""
     if not x.type.dtype.is_float:
         return x
@@ -371,22 +377,36 @@ def frac(context: Context, x: Value) -> Value:
     return context.binary("sub", x, context.unary("trunc", x))
 
 
-def cosine_similarity(context: Context, a: Value, b: Value, dim: int = 1,
-                      eps: float = 1e-8) -> Value:
+def cosine_similarity(
+    context: Context, a: Value, b: Value, dim: int = 1, eps: float = 1e-8
+) -> Value:
     """The scalar product over the product of the lengths, each at least eps."""
     a, b = context.broadcast((a, b))
     axis = normalize_axis(dim, a.type.rank)
 
     def unit(x: Value) -> Value:
         total = context.reduce("sum", context.unary("square", x), (axis,), True)
-        return context.binary("div", x, context.binary("maximum", context.unary("sqrt", total), eps))
+        return context.binary(
+            "div", x, context.binary("maximum", context.unary("sqrt", total), eps)
+        )
 
     return context.reduce("sum", context.binary("mul", unit(a), unit(b)), (axis,), False)
 
 
 _FLOAT_FUNCTIONS = (
-    "exp", "expm1", "log", "log1p", "log2", "sqrt", "rsqrt", "sin", "cos", "tanh", "erf",
-    "sigmoid", "reciprocal",
+    "exp",
+    "expm1",
+    "log",
+    "log1p",
+    "log2",
+    "sqrt",
+    "rsqrt",
+    "sin",
+    "cos",
+    "tanh",
+    "erf",
+    "sigmoid",
+    "reciprocal",
 )
 
 _BASIC: dict[str, Rule] = {
@@ -487,4 +507,3 @@ _OTHER: dict[str, Rule] = {
 }  # fmt: skip
 
 RULES: Mapping[str, Rule] = {**_BASIC, **_BINARY, **_OTHER}
-

@@ -35,8 +35,9 @@ def index(context: Context, x: Value, indices: Sequence[Value | None]) -> Value:
     return context.add(Index(tuple(axes)), x, *values)
 
 
-def positions(context: Context, x: Value,
-              indices: Sequence[Value | None]) -> tuple[list[int], list[Value]]:
+def positions(
+    context: Context, x: Value, indices: Sequence[Value | None]
+) -> tuple[list[int], list[Value]]:
     """The indexed axes and an integer tensor for each; known masks become positions.
     Raises Unsupported for masks that depend on the data."""
     axes: list[int] = []
@@ -74,7 +75,7 @@ def take_known(context: Context, x: Value, axis: int, value: Value) -> Value | N
         return None
     taken = context.add(Take(axis, tuple((known.reshape(-1) % size).tolist())), x)
     shape = x.type.shape
-    return context.reshape(taken, (*shape[:axis], *known.shape, *shape[axis + 1:]))
+    return context.reshape(taken, (*shape[:axis], *known.shape, *shape[axis + 1 :]))
 
 
 def index_select(context: Context, x: Value, dim: int, index: Value) -> Value:
@@ -93,8 +94,9 @@ def take(context: Context, x: Value, index: Value) -> Value:
     return context.add(Index((0,)), flat, index)
 
 
-def gather(context: Context, x: Value, dim: int, index: Value, *,
-           sparse_grad: bool = False) -> Value:
+def gather(
+    context: Context, x: Value, dim: int, index: Value, *, sparse_grad: bool = False
+) -> Value:
     """x at the positions `index` along an axis."""
     del sparse_grad
     if x.type.rank == 0:
@@ -109,10 +111,7 @@ def take_along(context: Context, x: Value, indices: Value, dim: int | None = Non
         return context.add(Gather(0), flat, context.reshape(indices, (flat_size(indices),)))
     axis = normalize_axis(dim, x.type.rank)
     lengths = x.type.shape[axis], indices.type.shape[axis]
-    others = [
-        b if a == 1 else a
-        for a, b in zip(x.type.shape, indices.type.shape, strict=True)
-    ]
+    others = [b if a == 1 else a for a, b in zip(x.type.shape, indices.type.shape, strict=True)]
     for shape_axis in (axis,):
         others[shape_axis] = lengths[0]
     x = context.expand(x, others)
@@ -123,8 +122,9 @@ def take_along(context: Context, x: Value, indices: Value, dim: int | None = Non
 def scatter(function: str) -> Rule:
     """scatter, scatter_add."""
 
-    def rule(context: Context, x: Value, dim: int, index: Value, src: Operand,
-             reduce: str | None = None) -> Value:
+    def rule(
+        context: Context, x: Value, dim: int, index: Value, src: Operand, reduce: str | None = None
+    ) -> Value:
         if reduce is not None:
             if reduce != "add":
                 raise unsupported_form(context.op, f"reduce={reduce!r}")
@@ -139,8 +139,9 @@ def rule_add(context: Context, x: Value, dim: int, index: Value, src: Operand) -
     return _scatter(context, "add", x, dim, index, src)
 
 
-def _scatter(context: Context, function: str, x: Value, dim: int, index: Value,
-             src: Operand) -> Value:
+def _scatter(
+    context: Context, function: str, x: Value, dim: int, index: Value, src: Operand
+) -> Value:
     axis = normalize_axis(dim, x.type.rank)
     source = context.typed(context.operand(src), x.type.dtype)
     if source.type.rank == 0:
@@ -158,16 +159,30 @@ def _corner(context: Context, source: Value, index: Value) -> Value:
     return source
 
 
-def scatter_reduce(context: Context, x: Value, dim: int, index: Value, src: Value, reduce: str, *,
-                   include_self: bool = True) -> Value:
+def scatter_reduce(
+    context: Context,
+    x: Value,
+    dim: int,
+    index: Value,
+    src: Value,
+    reduce: str,
+    *,
+    include_self: bool = True,
+) -> Value:
     """The form that sums."""
     if reduce != "sum" or not include_self:
         raise unsupported_form(context.op, f"reduce={reduce!r}, include_self={include_self}")
     return rule_add(context, x, dim, index, src)
 
 
-def index_put(context: Context, x: Value, indices: Sequence[Value | None], values: Value,
-              accumulate: bool = False, *_: Any) -> Value:
+def index_put(
+    context: Context,
+    x: Value,
+    indices: Sequence[Value | None],
+    values: Value,
+    accumulate: bool = False,
+    *_: Any,
+) -> Value:
     """x with x[indices] = values, or += values."""
     values = context.cast(values, x.type.dtype)
     masks = [value for value in indices if value is not None]
@@ -177,8 +192,14 @@ def index_put(context: Context, x: Value, indices: Sequence[Value | None], value
     return context.add(IndexPut(tuple(axes), accumulate), x, values, *places)
 
 
-def _put_masked(context: Context, x: Value, indices: Sequence[Value | None], mask: Value,
-                values: Value, accumulate: bool) -> Value:
+def _put_masked(
+    context: Context,
+    x: Value,
+    indices: Sequence[Value | None],
+    mask: Value,
+    values: Value,
+    accumulate: bool,
+) -> Value:
     """One value (for all hits) where a mask says so."""
     lead = len(indices) - 1
     behind = x.type.rank - lead - mask.type.rank
@@ -187,14 +208,15 @@ def _put_masked(context: Context, x: Value, indices: Sequence[Value | None], mas
     shape = (*(1,) * lead, *mask.type.shape, *(1,) * behind)
     mask = context.reshape(mask, shape)
     if values.type.rank > behind:
-        values = context.reshape(values, values.type.shape[values.type.rank - behind:])
+        values = context.reshape(values, values.type.shape[values.type.rank - behind :])
     if accumulate:
         values = context.binary("add", x, values)
     return context.where(mask, values, x)
 
 
-def index_add(context: Context, x: Value, dim: int, index: Value, source: Value, *,
-              alpha: Operand = 1) -> Value:
+def index_add(
+    context: Context, x: Value, dim: int, index: Value, source: Value, *, alpha: Operand = 1
+) -> Value:
     """x[.., index, ..] += alpha * source."""
     axis = normalize_axis(dim, x.type.rank)
     if not (isinstance(alpha, int) and alpha == 1):
@@ -214,14 +236,22 @@ def index_fill(context: Context, x: Value, dim: int, index: Value, value: Operan
     return context.add(IndexPut((axis,), False), x, filled, index)
 
 
-def _put_along(context: Context, x: Value, axis: int, index: Value, source: Value,
-               accumulate: bool) -> Value:
+def _put_along(
+    context: Context, x: Value, axis: int, index: Value, source: Value, accumulate: bool
+) -> Value:
     flat = context.reshape(index, (flat_size(index),))
     return context.add(IndexPut((axis,), accumulate), x, source, flat)
 
 
-def slice_scatter(context: Context, x: Value, src: Value, dim: int = 0, start: Any = None,
-                  end: Any = None, step: int = 1) -> Value:
+def slice_scatter(
+    context: Context,
+    x: Value,
+    src: Value,
+    dim: int = 0,
+    start: Any = None,
+    end: Any = None,
+    step: int = 1,
+) -> Value:
     """x with a slice replaced."""
     axis = normalize_axis(dim, x.type.rank)
     size = x.type.shape[axis]
@@ -251,8 +281,9 @@ def _replace_positions(context: Context, x: Value, part: Value, axis: int, place
     return context.add(Take(axis, tuple(order)), both)
 
 
-def bucketize(context: Context, x: Value, boundaries: Value, *, out_int32: bool = False,
-              right: bool = False) -> Value:
+def bucketize(
+    context: Context, x: Value, boundaries: Value, *, out_int32: bool = False, right: bool = False
+) -> Value:
     """The number of boundaries below (with `right`: not above) each element."""
     del out_int32
     if context.known(boundaries) is None:
@@ -265,16 +296,30 @@ def bucketize(context: Context, x: Value, boundaries: Value, *, out_int32: bool 
     return context.cast(count, context.result.dtype)
 
 
-def searchsorted(context: Context, boundaries: Value, x: Value, *, out_int32: bool = False,
-                 right: bool = False, side: str | None = None, sorter: Value | None = None) -> Value:
+def searchsorted(
+    context: Context,
+    boundaries: Value,
+    x: Value,
+    *,
+    out_int32: bool = False,
+    right: bool = False,
+    side: str | None = None,
+    sorter: Value | None = None,
+) -> Value:
     """bucketize with one sorted row of boundaries."""
     if boundaries.type.rank != 1 or sorter is not None:
         raise unsupported_form(context.op, "a row of boundaries for each row")
     return bucketize(context, x, boundaries, out_int32=out_int32, right=right or side == "right")
 
 
-def isin(context: Context, elements: Value, test_elements: Value, *, assume_unique: bool = False,
-         invert: bool = False) -> Value:
+def isin(
+    context: Context,
+    elements: Value,
+    test_elements: Value,
+    *,
+    assume_unique: bool = False,
+    invert: bool = False,
+) -> Value:
     """Whether each element is one of a fixed set."""
     del assume_unique
     if context.known(test_elements) is None:

@@ -36,5 +36,3 @@ def pure_name(key: str) -> str:
     if pure in ("transpose", "swapaxes"):
         overload = "int"
     return f"{library}.{pure}.{overload}"
-
-

@@ -55,14 +55,16 @@ def added(context: Context, bias: Value, product: Value, beta: Operand, alpha: O
     return context.binary("add", scaled(context, bias, beta), scaled(context, product, alpha))
 
 
-def addmm(context: Context, input: Value, a: Value, b: Value, *, beta: Operand = 1,
-          alpha: Operand = 1) -> Value:
+def addmm(
+    context: Context, input: Value, a: Value, b: Value, *, beta: Operand = 1, alpha: Operand = 1
+) -> Value:
     """beta * input + alpha * (a @ b)."""
     return added(context, input, matmul(context, a, b), beta, alpha)
 
 
-def addbmm(context: Context, input: Value, a: Value, b: Value, *, beta: Operand = 1,
-           alpha: Operand = 1) -> Value:
+def addbmm(
+    context: Context, input: Value, a: Value, b: Value, *, beta: Operand = 1, alpha: Operand = 1
+) -> Value:
     """beta * input + alpha * sum over the first axis of (a @ b)."""
     total = context.reduce("sum", context.matmul(a, b), (0,), False)
     return added(context, input, total, beta, alpha)
@@ -73,8 +75,9 @@ def outer(context: Context, a: Value, b: Value) -> Value:
     return context.binary("mul", context.unsqueeze(a, 1), context.unsqueeze(b, 0))
 
 
-def addr(context: Context, input: Value, a: Value, b: Value, *, beta: Operand = 1,
-         alpha: Operand = 1) -> Value:
+def addr(
+    context: Context, input: Value, a: Value, b: Value, *, beta: Operand = 1, alpha: Operand = 1
+) -> Value:
     """beta * input + alpha * outer(a, b)."""
     return added(context, input, outer(context, a, b), beta, alpha)
 
@@ -87,8 +90,9 @@ def chain(context: Context, tensors: Sequence[Value]) -> Value:
     return result
 
 
-def tensordot(context: Context, a: Value, b: Value, dims_self: Sequence[int],
-              dims_other: Sequence[int]) -> Value:
+def tensordot(
+    context: Context, a: Value, b: Value, dims_self: Sequence[int], dims_other: Sequence[int]
+) -> Value:
     """The sum of products over pairs of axes."""
     of_a = [normalize_axis(dim, a.type.rank) for dim in dims_self]
     of_b = [normalize_axis(dim, b.type.rank) for dim in dims_other]
@@ -98,15 +102,16 @@ def tensordot(context: Context, a: Value, b: Value, dims_self: Sequence[int],
     left = context.permute(a, (*free_a, *of_a))
     left = context.reshape(left, (*left.type.shape[: len(free_a)], summed))
     right = context.permute(b, (*of_b, *free_b))
-    columns = product(right.type.shape[len(of_b):])
+    columns = product(right.type.shape[len(of_b) :])
     right = context.reshape(right, (summed, columns))
     if left.type.rank == 1:
         left = context.unsqueeze(left, 0)
     return context.reshape(context.matmul(left, right), context.result.shape)
 
 
-def bilinear(context: Context, a: Value, b: Value, weight: Value,
-             bias: Value | None = None) -> Value:
+def bilinear(
+    context: Context, a: Value, b: Value, weight: Value, bias: Value | None = None
+) -> Value:
     """out[..., o] = sum over i, j of a[..., i] * weight[o, i, j] * b[..., j] + bias[o]."""
     outputs, rows, columns = weight.type.static_shape
     flat = context.reshape(weight, (outputs * rows, columns))

@@ -21,10 +21,18 @@ def embedding(context: Context, weight: Value, indices: Value, *_: Any, **__: An
     return context.add(Embedding(), weight, indices)
 
 
-def embedding_bag(context: Context, weight: Value, indices: Value, offsets: Value,
-                  scale_grad_by_freq: bool = False, mode: int = 0, sparse: bool = False,
-                  per_sample_weights: Value | None = None, include_last_offset: bool = False,
-                  padding_idx: int | None = None) -> tuple[Value | None, ...]:
+def embedding_bag(
+    context: Context,
+    weight: Value,
+    indices: Value,
+    offsets: Value,
+    scale_grad_by_freq: bool = False,
+    mode: int = 0,
+    sparse: bool = False,
+    per_sample_weights: Value | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> tuple[Value | None, ...]:
     """Pooled rows of `weight`; the other three results only serve training."""
     del scale_grad_by_freq, sparse
     rows = weight.type.shape[0]
@@ -33,8 +41,9 @@ def embedding_bag(context: Context, weight: Value, indices: Value, offsets: Valu
         padding = padding_idx + rows if padding_idx + rows >= 0 and padding_idx != -1 else -1
     length = _fixed_length(context, indices, offsets)
     if length is not None:
-        pooled = _fixed_bag(context, weight, indices, per_sample_weights, length, MODES[mode],
-                            padding)
+        pooled = _fixed_bag(
+            context, weight, indices, per_sample_weights, length, MODES[mode], padding
+        )
         return pooled, None, None, None
     inputs = [weight, indices, offsets]
     if per_sample_weights is not None:
@@ -57,8 +66,15 @@ def _fixed_length(context: Context, indices: Value, offsets: Value) -> int | Non
     return None
 
 
-def _fixed_bag(context: Context, weight: Value, indices: Value, weights: Value | None,
-               length: int, mode: str, padding: int) -> Value:
+def _fixed_bag(
+    context: Context,
+    weight: Value,
+    indices: Value,
+    weights: Value | None,
+    length: int,
+    mode: str,
+    padding: int,
+) -> Value:
     bags = context.result.shape[0]
     ids = context.reshape(indices, (bags, length))
     rows = context.add(Embedding(), weight, ids)

@@ -30,12 +30,22 @@ def batch_statistics(op: str) -> Unsupported:
 
 def constant_vector(context: Context, name: str, size: Dim, value: float, like: Value) -> Value:
     """A vector of one value."""
-    return context.constant(name, np.full((size,), value, like.type.dtype.numpy))
+    assert isinstance(size, int)
+    return context.constant(name, np.full(size, value, like.type.dtype.numpy))
 
 
-def batch_norm(context: Context, x: Value, weight: Value | None, bias: Value | None,
-               mean: Value | None, variance: Value | None, training: bool, momentum: float,
-               eps: float, *_: Any) -> Any:
+def batch_norm(
+    context: Context,
+    x: Value,
+    weight: Value | None,
+    bias: Value | None,
+    mean: Value | None,
+    variance: Value | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+    *_: Any,
+) -> Any:
     """Normalised by channel with the running statistics."""
     del momentum
     if training or mean is None or variance is None:
@@ -49,36 +59,60 @@ def batch_norm(context: Context, x: Value, weight: Value | None, bias: Value | N
     return result if len(context.results) == 1 else (result, *[None] * (len(context.results) - 1))
 
 
-def batch_norm_inference(context: Context, x: Value, weight: Value | None, bias: Value | None,
-                         mean: Value, variance: Value, momentum: float, eps: float) -> Any:
+def batch_norm_inference(
+    context: Context,
+    x: Value,
+    weight: Value | None,
+    bias: Value | None,
+    mean: Value,
+    variance: Value,
+    momentum: float,
+    eps: float,
+) -> Any:
     """The decomposed form without a training flag."""
     return batch_norm(context, x, weight, bias, mean, variance, False, momentum, eps)
 
 
-def layer_norm(context: Context, x: Value, normalized_shape: Sequence[int],
-               weight: Value | None = None, bias: Value | None = None, eps: float = 1e-5,
-               *_: Any) -> Any:
+def layer_norm(
+    context: Context,
+    x: Value,
+    normalized_shape: Sequence[int],
+    weight: Value | None = None,
+    bias: Value | None = None,
+    eps: float = 1e-5,
+    *_: Any,
+) -> Any:
     """Normalised over the last axes."""
     axes = len(normalized_shape)
     if weight is None and bias is not None:
-        weight = context.constant(
-            "ones", np.ones(bias.type.static_shape, bias.type.dtype.numpy)
-        )
+        weight = context.constant("ones", np.ones(bias.type.static_shape, bias.type.dtype.numpy))
     inputs = [value for value in (x, weight, bias) if value is not None]
     result = context.add(LayerNorm(axes, eps), *inputs)
     return result if len(context.results) == 1 else (result, None, None)
 
 
-def rms_norm(context: Context, x: Value, normalized_shape: Sequence[int],
-             weight: Value | None = None, eps: float | None = None) -> Value:
+def rms_norm(
+    context: Context,
+    x: Value,
+    normalized_shape: Sequence[int],
+    weight: Value | None = None,
+    eps: float | None = None,
+) -> Value:
     """Divided by the root of the mean square over the last axes."""
     epsilon = _EPSILONS[x.type.dtype.value] if eps is None else eps
     inputs = (x,) if weight is None else (x, weight)
     return context.add(RmsNorm(len(normalized_shape), epsilon), *inputs)
 
 
-def group_norm(context: Context, x: Value, num_groups: int, weight: Value | None = None,
-               bias: Value | None = None, eps: float = 1e-5, *_: Any) -> Value:
+def group_norm(
+    context: Context,
+    x: Value,
+    num_groups: int,
+    weight: Value | None = None,
+    bias: Value | None = None,
+    eps: float = 1e-5,
+    *_: Any,
+) -> Value:
     """Normalised over the channels of a group and all positions, then scaled by channel."""
     shape = x.type.shape
     inner = product(shape[1:])
@@ -98,9 +132,18 @@ def by_channel(context: Context, x: Value, weight: Value | None, bias: Value | N
     return x
 
 
-def instance_norm(context: Context, x: Value, weight: Value | None, bias: Value | None,
-                  mean: Value | None, variance: Value | None, use_input_stats: bool,
-                  momentum: float, eps: float, *_: Any) -> Value:
+def instance_norm(
+    context: Context,
+    x: Value,
+    weight: Value | None,
+    bias: Value | None,
+    mean: Value | None,
+    variance: Value | None,
+    use_input_stats: bool,
+    momentum: float,
+    eps: float,
+    *_: Any,
+) -> Value:
     """Normalised over the positions of each channel of each row."""
     if not use_input_stats:
         return batch_norm(context, x, weight, bias, mean, variance, False, momentum, eps)

@@ -26,8 +26,14 @@ def sort(context: Context, x: Value, dim: int = -1, descending: bool = False) ->
     return context.add_many(Sort(row_axis(context, x, dim), descending), x)
 
 
-def stable_sort(context: Context, x: Value, *, stable: bool | None = None, dim: int = -1,
-                descending: bool = False) -> Any:
+def stable_sort(
+    context: Context,
+    x: Value,
+    *,
+    stable: bool | None = None,
+    dim: int = -1,
+    descending: bool = False,
+) -> Any:
     """The same; ours is always stable."""
     del stable
     return sort(context, x, dim, descending)
@@ -38,15 +44,17 @@ def argsort(context: Context, x: Value, dim: int = -1, descending: bool = False)
     return sort(context, x, dim, descending)[1]
 
 
-def stable_argsort(context: Context, x: Value, *, stable: bool, dim: int = -1,
-                   descending: bool = False) -> Value:
+def stable_argsort(
+    context: Context, x: Value, *, stable: bool, dim: int = -1, descending: bool = False
+) -> Value:
     """Positions in order."""
     del stable
     return sort(context, x, dim, descending)[1]
 
 
-def topk(context: Context, x: Value, k: int, dim: int = -1, largest: bool = True,
-         sorted: bool = True) -> Any:
+def topk(
+    context: Context, x: Value, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
+) -> Any:
     """The k largest or smallest and their positions."""
     del sorted
     return context.add_many(TopK(k, row_axis(context, x, dim), largest), x)

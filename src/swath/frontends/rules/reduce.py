@@ -43,8 +43,7 @@ def mean(context: Context, x: Value, dim: Axes = None, keepdim: bool = False, **
     return context.reduce("mean", x, all_axes(x, dim), keepdim)
 
 
-def nansum(context: Context, x: Value, dim: Axes = None, keepdim: bool = False,
-           **_: Any) -> Value:
+def nansum(context: Context, x: Value, dim: Axes = None, keepdim: bool = False, **_: Any) -> Value:
     """The sum with NaN as 0."""
     if x.type.dtype.is_float:
         x = context.where(context.unary("isnan", x), 0.0, x)
@@ -86,8 +85,9 @@ def arg(function: str) -> Rule:
     return rule
 
 
-def aminmax(context: Context, x: Value, *, dim: int | None = None,
-            keepdim: bool = False) -> tuple[Value, Value]:
+def aminmax(
+    context: Context, x: Value, *, dim: int | None = None, keepdim: bool = False
+) -> tuple[Value, Value]:
     """Both extremes."""
     axes = all_axes(x, dim)
     return context.reduce("min", x, axes, keepdim), context.reduce("max", x, axes, keepdim)
@@ -127,8 +127,9 @@ def elements(context: Context, x: Value, axes: Sequence[int]) -> int:
     return count
 
 
-def variance(context: Context, x: Value, axes: tuple[int, ...], correction: float,
-             keepdim: bool) -> tuple[Value, Value]:
+def variance(
+    context: Context, x: Value, axes: tuple[int, ...], correction: float, keepdim: bool
+) -> tuple[Value, Value]:
     """Variance and mean."""
     count = elements(context, x, axes)
     centre = context.reduce("mean", x, axes, True)
@@ -142,8 +143,14 @@ def variance(context: Context, x: Value, axes: tuple[int, ...], correction: floa
 def spread(root: bool, with_mean: bool) -> Rule:
     """var, std, var_mean, std_mean in the overloads that state a correction."""
 
-    def rule(context: Context, x: Value, dim: Axes = None, *, correction: float | None = None,
-             keepdim: bool = False) -> Any:
+    def rule(
+        context: Context,
+        x: Value,
+        dim: Axes = None,
+        *,
+        correction: float | None = None,
+        keepdim: bool = False,
+    ) -> Any:
         axes = all_axes(x, dim)
         value, centre = variance(context, x, axes, 1 if correction is None else correction, keepdim)
         value = context.unary("sqrt", value) if root else value
@@ -156,8 +163,9 @@ def spread_unbiased(root: bool, with_mean: bool) -> Rule:
     """The overloads that say `unbiased` instead."""
     general = spread(root, with_mean)
 
-    def rule(context: Context, x: Value, dim: Axes = None, unbiased: bool = True,
-             keepdim: bool = False) -> Any:
+    def rule(
+        context: Context, x: Value, dim: Axes = None, unbiased: bool = True, keepdim: bool = False
+    ) -> Any:
         if isinstance(dim, bool):
             dim, unbiased = None, dim
         return general(context, x, dim, correction=float(unbiased), keepdim=keepdim)
@@ -165,8 +173,15 @@ def spread_unbiased(root: bool, with_mean: bool) -> Rule:
     return rule
 
 
-def vector_norm(context: Context, x: Value, ord: Operand | None = 2, dim: Axes = None,
-                keepdim: bool = False, *, dtype: Any = None) -> Value:
+def vector_norm(
+    context: Context,
+    x: Value,
+    ord: Operand | None = 2,
+    dim: Axes = None,
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
+) -> Value:
     """The p-norm over axes."""
     if dtype is not None:
         x = context.cast(x, graph_dtype(dtype))
@@ -174,7 +189,9 @@ def vector_norm(context: Context, x: Value, ord: Operand | None = 2, dim: Axes =
     axes = all_axes(x, dim)
     order = 2.0 if ord is None else ord
     if order == 2:
-        return context.unary("sqrt", context.reduce("sum", context.unary("square", x), axes, keepdim))
+        return context.unary(
+            "sqrt", context.reduce("sum", context.unary("square", x), axes, keepdim)
+        )
     if order == 0:
         hits = context.cast(context.binary("ne", x, 0.0), x.type.dtype)
         return context.reduce("sum", hits, axes, keepdim)
@@ -188,8 +205,9 @@ def vector_norm(context: Context, x: Value, ord: Operand | None = 2, dim: Axes =
     return context.binary("pow", powers, 1 / float(order))
 
 
-def pairwise_distance(context: Context, a: Value, b: Value, p: float = 2, eps: float = 1e-6,
-                      keepdim: bool = False) -> Value:
+def pairwise_distance(
+    context: Context, a: Value, b: Value, p: float = 2, eps: float = 1e-6, keepdim: bool = False
+) -> Value:
     """The p-norm of a - b + eps over the last axis."""
     gap = context.binary("add", context.binary("sub", a, b), eps)
     return vector_norm(context, gap, p, -1, keepdim)
@@ -238,8 +256,10 @@ def cumulative(function: str) -> Rule:
 def reduced(context: Context, loss: Value, reduction: int) -> Value:
     """A loss as it is (0), its mean (1) or its sum (2)."""
     axes = tuple(range(loss.type.rank))
-    return loss if reduction == 0 else context.reduce(
-        "mean" if reduction == 1 else "sum", loss, axes, False
+    return (
+        loss
+        if reduction == 0
+        else context.reduce("mean" if reduction == 1 else "sum", loss, axes, False)
     )
 
 

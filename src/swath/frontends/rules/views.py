@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from swath.frontends.context import Context
@@ -34,7 +35,9 @@ def normal_range(context: Context, size: Dim, start: Any, stop: Any) -> tuple[in
     """Start and stop of a slice within 0 .. size. Raises Unsupported if rows are cut off."""
     if isinstance(size, int):
         if not isinstance(start, int | None) or not isinstance(stop, int | None):
-            raise mixes_rows(context.op, "cuts a fixed axis at a position that depends on the batch")
+            raise mixes_rows(
+                context.op, "cuts a fixed axis at a position that depends on the batch"
+            )
         begin, end, _ = slice(start, stop).indices(size)
         return begin, max(begin, end)
     whole = stop is None or stop == size or (isinstance(stop, int) and stop > 1 << 40)
@@ -48,8 +51,9 @@ def cut_rows(context: Context) -> Exception:
     return mixes_rows(context.op, "takes part of the batch axis")
 
 
-def slice_(context: Context, x: Value, dim: int = 0, start: Any = None, end: Any = None,
-           step: int = 1) -> Value:
+def slice_(
+    context: Context, x: Value, dim: int = 0, start: Any = None, end: Any = None, step: int = 1
+) -> Value:
     """x[start:end:step] along an axis."""
     axis = normalize_axis(dim, x.type.rank)
     begin, stop = normal_range(context, x.type.shape[axis], start, end)
@@ -137,8 +141,9 @@ def pieces(context: Context, x: Value, axis: int, sizes: Sequence[Any]) -> list[
     return result
 
 
-def split_with_sizes(context: Context, x: Value, split_sizes: Sequence[Any],
-                     dim: int = 0) -> list[Value]:
+def split_with_sizes(
+    context: Context, x: Value, split_sizes: Sequence[Any], dim: int = 0
+) -> list[Value]:
     """Parts of given sizes."""
     return pieces(context, x, normalize_axis(dim, x.type.rank), split_sizes)
 
@@ -182,10 +187,7 @@ def tensor_split(context: Context, x: Value, sections: Any, dim: int = 0) -> lis
         sizes = [small + (i < larger) for i in range(sections)]
         return pieces(context, x, axis, sizes)
     bounds = [0, *(slice(None, stop).indices(total)[1] for stop in sections), total]
-    return [
-        context.slice(x, axis, start, max(start, stop))
-        for start, stop in zip(bounds, bounds[1:], strict=False)
-    ]
+    return [context.slice(x, axis, start, max(start, stop)) for start, stop in pairwise(bounds)]
 
 
 def unbind(context: Context, x: Value, dim: int = 0) -> list[Value]:
@@ -259,8 +261,9 @@ def tile(context: Context, x: Value, dims: Sequence[Any]) -> Value:
     return repeat(context, x, [1] * (x.type.rank - len(dims)) + list(dims))
 
 
-def repeat_interleave(context: Context, x: Value, repeats: Any, dim: int | None = None,
-                      **_: Any) -> Value:
+def repeat_interleave(
+    context: Context, x: Value, repeats: Any, dim: int | None = None, **_: Any
+) -> Value:
     """Each element of an axis repeated in place."""
     if dim is None:
         x, dim = context.reshape(x, (flat_size(x),)), 0
@@ -275,7 +278,7 @@ def repeat_interleave(context: Context, x: Value, repeats: Any, dim: int | None 
         positions = [i for i, count in enumerate(counts.tolist()) for _ in range(count)]
         return context.add(Take(axis, tuple(positions)), x)
     x = context.unsqueeze(x, axis + 1)
-    x = context.expand(x, (*shape[: axis + 1], repeats, *shape[axis + 1:]))
+    x = context.expand(x, (*shape[: axis + 1], repeats, *shape[axis + 1 :]))
     return context.reshape(x, context.result.shape)
 
 
@@ -332,7 +335,7 @@ def unfold(context: Context, x: Value, dimension: int, size: int, step: int) -> 
     positions = tuple(w * step + i for w in range(windows) for i in range(size))
     taken = context.add(Take(axis, positions), x)
     shape = x.type.shape
-    taken = context.reshape(taken, (*shape[:axis], windows, size, *shape[axis + 1:]))
+    taken = context.reshape(taken, (*shape[:axis], windows, size, *shape[axis + 1 :]))
     return movedim(context, taken, axis + 1, -1)
 
 
@@ -420,4 +423,4 @@ VIEWS = frozenset(
         "meshgrid.indexing", "requires_grad_.default", "detach_.default",
     )
 )  # fmt: skip
-"""Ops whose results share memory with their first argument (some only if nothing had to be copied)."""
+"""Ops whose results share memory with their first argument (some only if nothing is copied)."""
