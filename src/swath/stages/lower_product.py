@@ -11,7 +11,7 @@ from swath.graph.ir import Node, Value
 from swath.graph.types import DType
 from swath.stages.lower_reduce import reduction
 from swath.stages.state import Deferred, Pending, State, describe
-from swath.stages.weights import pack_panels
+from swath.stages.weights import PANEL, pack_panels
 from swath.tile.expressions import Apply, Expression, Load, Result
 from swath.tile.kernels import Kernel, Product
 from swath.tile.views import View, whole
@@ -29,7 +29,7 @@ def lower_linear(state: State, node: Node) -> None:
     output = node.output
     shape = output.type.static_shape
     if view.buffer.dtype is not DType.FLOAT32 or shape[-1] <= NARROW:
-        deferred = _dots(state, view, _weight_rows(state, weight), describe(output))
+        deferred = _dots(view, state.view(weight), describe(output))
     else:
         assert array is not None, "the frontend keeps weights of a linear constant"
         deferred = _packed(state, view, array.T, shape, describe(output))
@@ -38,10 +38,6 @@ def lower_linear(state: State, node: Node) -> None:
         expression = Apply("add", (deferred.expression, added), output.type.dtype)
         deferred = Deferred(shape, expression, deferred.pending)
     state.define(output, deferred)
-
-
-def _weight_rows(state: State, weight: Value) -> View:
-    return state.view(weight)
 
 
 def lower_matmul(state: State, node: Node) -> None:
@@ -56,23 +52,32 @@ def lower_matmul(state: State, node: Node) -> None:
     if a.buffer.dtype is not DType.FLOAT32 or columns <= NARROW:
         b = state.view(right).expand((*lead, depth, columns))
         axes = (*range(len(lead)), len(lead) + 1, len(lead))
-        deferred = _dots(state, a, b.permute(axes), describe(output))
+        deferred = _dots(a, b.permute(axes), describe(output))
     elif array is not None:
         deferred = _packed(state, a, array, shape, describe(output))
     else:
-        b = _columns_adjacent(state, right).expand((*lead, depth, columns))
-        deferred = _product(a, b, False, shape, describe(output))
+        b, turned = _right_side(state, right)
+        b = b.expand((*lead, depth, columns))
+        deferred = _product(a, b, False, shape, describe(output), turned)
     state.define(output, deferred)
 
 
-def _columns_adjacent(state: State, value: Value) -> View:
-    """The value with stride 1 along its last axis; a copy if need be."""
+MOST_TURNED = 8192  # elements of a right side that a product may pack on the stack
+
+
+def _right_side(state: State, value: Value) -> tuple[View, bool]:
+    """The value with stride 1 along its last axis, or small and with stride 1 along the one
+    before; else a copy."""
     view = state.view(value)
-    if view.strides[-1] == 1 or view.shape[-1] == 1:
-        return view
+    depth, columns = view.shape[-2:]
+    if view.strides[-1] == 1 or columns == 1:
+        return view, False
+    panels = -(-columns // PANEL) * PANEL
+    if (view.strides[-2] == 1 or depth == 1) and panels * depth <= MOST_TURNED:
+        return view, True
     copy = state.scratch(view.shape, view.buffer.dtype, "transposed")
     state.store(view, copy, f"transposed {describe(value)}")
-    return copy
+    return copy, False
 
 
 def _packed(state: State, left: View, matrix: Array, shape: tuple[int, ...],
@@ -83,25 +88,23 @@ def _packed(state: State, left: View, matrix: Array, shape: tuple[int, ...],
     return _product(left, right.expand(lead), True, shape, comment)
 
 
-def _product(left: View, right: View, packed: bool, shape: tuple[int, ...],
-             comment: str) -> Deferred:
+def _product(left: View, right: View, packed: bool, shape: tuple[int, ...], comment: str,
+             turned: bool = False) -> Deferred:
     def emit(destination: View, finish: Expression) -> Kernel:
-        return Product(destination, left, right, packed, finish, comment)
+        return Product(destination, left, right, packed, finish, comment, turned)
 
     return Deferred(shape, Result(DType.FLOAT32), Pending(shape, emit, True))
 
 
-def _dots(state: State, left: View, right_rows: View, comment: str) -> Deferred:
+def _dots(left: View, right_rows: View, comment: str) -> Deferred:
     """sum over k of left[..., m, k] * right_rows[..., n, k] as a reduction."""
-    del state
     *lead, rows, depth = left.shape if len(left.shape) > 1 else (1, *left.shape)
     columns = right_rows.shape[-2]
     domain = (*lead, rows, columns, depth)
     spread = left.reshape((*lead, rows, 1, depth))
     assert spread is not None, "a new unit axis is always a view"
     dtype = left.buffer.dtype
-    right = View(right_rows.buffer, right_rows.offset, right_rows.shape, right_rows.strides)
-    right_spread = right.reshape((*right.shape[:-2], 1, columns, depth))
+    right_spread = right_rows.reshape((*right_rows.shape[:-2], 1, columns, depth))
     assert right_spread is not None, "a new unit axis is always a view"
     value = Apply("mul", (Load(spread.expand(domain)), Load(right_spread.expand(domain))), dtype)
     deferred = reduction("sum", domain, (len(domain) - 1,), value, dtype, comment)

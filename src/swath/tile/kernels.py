@@ -42,8 +42,8 @@ class Reduction:
 class Product:
     """destination[..., m, n] = finish(sum over k of left[..., m, k] * right[..., k, n]).
 
-    `right` is a view with stride 1 along n, or, if `packed`, weights in panels of 16 columns:
-    view shape [..., ceil(N / 16), K, 16].
+    `right` is a view with stride 1 along n (with stride 1 along k, if `turned`: each call packs it
+    first), or, if `packed`, weights in panels of 16 columns: view shape [..., ceil(N / 16), K, 16].
     """
 
     destination: View
@@ -52,6 +52,7 @@ class Product:
     packed: bool
     finish: Expression
     comment: str
+    turned: bool = False
 
     @property
     def depth(self) -> int:

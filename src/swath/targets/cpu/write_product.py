@@ -13,6 +13,7 @@ from swath.tile.expressions import Apply, Expression, Load, Result, views_of
 from swath.tile.kernels import Product
 from swath.tile.views import BufferKind, View
 
+PANEL = 16  # columns of a panel of packed weights
 FEW_ROWS = 6  # rows of a product from which on an inner axis beats the rows of the swath
 
 
@@ -131,7 +132,13 @@ def _call(lines: Lines, kernel: Product, sides: Sides, start: Operand | None,
     depth = kernel.depth
     left_stride = kernel.left.strides[-1] if depth > 1 else 1
     left = f"Left{{{base[sides.left.name]}, {strides[sides.left.name]}, {left_stride}}}"
-    if kernel.packed:
+    if kernel.turned:
+        across = kernel.right.strides[-1]
+        lines.add(f"alignas(64) float turned[{-(-columns // PANEL) * PANEL * depth}];")
+        lines.add(f"pack_transposed({columns}, {depth}, {base[sides.right.name]}, {across}, "
+                  "turned);")
+        right = f"packed_weights(turned, {depth})"
+    elif kernel.packed:
         right = f"packed_weights({base[sides.right.name]}, {depth})"
     else:
         right = f"matrix({base[sides.right.name]}, {kernel.right.strides[-2]})"

@@ -27,7 +27,7 @@ from swath.tile.kernels import (
 )
 from swath.tile.views import Buffer, BufferKind
 
-HEADERS = ("gemm.h", "tables.h", "order.h", "scalar.h")
+HEADERS = ("gemm.h", "pack.h", "tables.h", "order.h", "scalar.h")
 
 
 def write_kernel(kernel: Kernel) -> Function:
