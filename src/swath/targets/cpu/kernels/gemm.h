@@ -1,4 +1,4 @@
-// Matrix products: C[m, n] = sink(start[m, n] + sum over k of A[m, k] * B[k, n]).
+// Matrix products: C[m, n] = start[m, n] + sum over k of A[m, k] * B[k, n].
 //
 //   product(rows, columns, depth, left, right, start, sink);
 //
@@ -8,8 +8,8 @@
 //                                         padded with anything
 //        matrix(b, stride)                B[k, n] = b[k * stride + n]
 // start  FROM_ZERO, from_bias(bias), or from_rows(c, stride) to go on with an earlier partial sum
-// sink   to_rows(c, stride)               C[m, n] = c[m * stride + n]
-//        to_rows(c, stride, Relu{})       the same, below by 0 bounded
+// sink   to_rows(c, stride)               c[m * stride + n] = C[m, n]
+//        to_rows(c, stride, Relu{})       c[m * stride + n] = max(C[m, n], 0)
 //        to_rows(c, stride, f)            the same through f(f32v sum, long m, long n) -> f32v for
 //                                         columns n, n + 1, ... of row m; lanes past the last
 //                                         column hold anything
@@ -36,9 +36,10 @@
 // Measured on one Zen 4 core (peak 118 GFLOP/s for either ISA; `python -m tests.kernels.bench`), as
 // shares of the peak:                                        v4       v3
 //   swaths of 48 to 96 rows, 429 -> 256, 256 -> 128          98 %     97 %
-//   2496 rows, 16 -> 16 and 16 -> 32, to_rows or Relu        92, 88   90, 90
-//   the same through a functor                               76, 70   65, 65
-//   4 to 8 rows, 429 -> 256                                  98 %     82 to 97 %
+//   2496 rows, 16 -> 16, 16 -> 32; to_rows or Relu{}         88 %     90 %
+//   the same through a functor                               68 %     61 %
+//   2, 3 rows, 429 -> 256                                    91, 95   85, 97
+//   4 to 13 rows, 429 -> 256                                 98 %     81 to 97 %
 //   1 row, 429 -> 256: weights from L2 at                    111      110 GB/s
 //   1 row, 1024 -> 1024: weights from L3 at                  95       85 GB/s
 // Row strides that are multiples of 4 KB (1024 floats) cost 3 to 5 %: all rows of a tile then fall
@@ -202,7 +203,9 @@ __attribute__((noinline)) void tiles(long count, const TileCall& call) {
           f32v w[ROWS];
           SWATH_UNROLL for (int r = 0; r < ROWS; ++r) w[r] = left_at(r);
           SWATH_UNROLL for (int v = 0; v < ACROSS; ++v) {
-            const f32v x = right_at(v);
+            f32v x = right_at(v);
+            // GCC would load x again in every fma: three rows ran at 80 % of the peak, not 95.
+            if (ROWS > 1) __asm__("" : "+v"(x));
             SWATH_UNROLL for (int r = 0; r < ROWS; ++r) sum[r][v] = fma(w[r], x, sum[r][v]);
           }
         } else {
