@@ -154,8 +154,8 @@ state = torch.where(lengths.view(-1, 1) > 0, state, 0)
         "the model ties the batch to certain sizes",
         """
 A compiled program takes any number of rows. Here Python code has used the size of the batch as a
-number: a list repeated by it, a loop over the rows, `len(x)`, NumPy, a comparison, or a size written
-into the code. The traced program would only work for the example's batch.
+number: a list repeated by it, a loop over the rows, `len(x)`, NumPy, a comparison, or a size that
+is written into the code. The traced program would only work for the example's batch.
 """,
         """
 def forward(self, x):
@@ -172,9 +172,9 @@ def forward(self, x):
         "SW010",
         "the size of a tensor depends on the data",
         """
-All sizes must follow from the sizes of the inputs: memory is planned before the first call, and each
-row has a part of its own. Selecting by a mask, `nonzero` and `unique` have results whose size is
-known only afterwards. Keep the full size and mask what doesn't count.
+All sizes must follow from the sizes of the inputs: memory is planned before the first call, and
+each row has a part of its own. Selecting by a mask, `nonzero` and `unique` have results whose size
+is known only afterwards. Keep the full size and mask what doesn't count.
 """,
         """
 def forward(self, values, mask):
@@ -303,8 +303,8 @@ swath.compile(model, (torch.randn(4, 10),))
         "SW019",
         "no input has a batch axis",
         """
-An exported program whose sizes are all fixed scores exactly the batch of its example. Export it with
-a free batch, or give swath the module: it then frees the leading axis of all inputs.
+An exported program whose sizes are all fixed scores exactly the batch of its example. Export it
+with a free batch, or give swath the module: it then frees the leading axis of all inputs.
 """,
         """
 exported = torch.export.export(model, (x,))
