@@ -124,10 +124,12 @@ static void from_the_left(long batch, long outputs, long depth, const float* w, 
 template <long WIDTH>
 static void bags(const float* table, const long* ids, const float* weights, long count,
                  long padding, float* out) {
-  bag_sum<WIDTH>(out, table, ids, count, padding);
-  bag_mean<WIDTH>(out + WIDTH, table, ids, count, padding);
-  bag_max<WIDTH>(out + 2 * WIDTH, table, ids, count, padding);
-  bag_weighted_sum<WIDTH>(out + 3 * WIDTH, table, ids, weights, count, padding);
+  auto row_at = [=](long i) { return ids[i] == padding ? nullptr : table + ids[i] * WIDTH; };
+  auto hint_at = [=](long i) { return table + ids[i] * WIDTH; };
+  pool<WIDTH, POOL_SUM>(out, count, row_at, hint_at);
+  pool<WIDTH, POOL_MEAN>(out + WIDTH, count, row_at, hint_at);
+  pool<WIDTH, POOL_MAX>(out + 2 * WIDTH, count, row_at, hint_at);
+  pool<WIDTH, POOL_SUM>(out + 3 * WIDTH, count, row_at, hint_at, weights);
   if (count) copy_row<WIDTH>(out + 4 * WIDTH, table + ids[0] * WIDTH);
 }
 #define WIDTHS(width)                                                                             \

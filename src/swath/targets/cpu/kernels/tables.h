@@ -10,7 +10,6 @@ namespace swath {
 
 enum Policy : int { ID_ERROR, ID_DEFAULT_ROW, ID_MODULO };
 enum FaultKind : int { FAULT_ID = 1, FAULT_OFFSETS = 2, FAULT_INDEX = 3 };
-enum Pooling : int { POOL_SUM, POOL_MEAN, POOL_MAX };
 
 struct Entry {
   int table;  // position among the tables of the call
@@ -59,31 +58,22 @@ SWATH_INLINE long checked_position(const swath_call* call, long position, long s
   return 0;
 }
 
-// One bag: rows of `entry` at ids[begin..end) pooled into `to`, in the order of the ids. Empty bags give zeros.
+// One bag: rows of `entry` at ids[begin..end) pooled into `to`, in the order of the ids. Empty bags
+// give zeros.
 template <long WIDTH, int POOLING, class Id>
-void bag(const swath_call* call, const Entry& entry, const Id* ids, const float* weights, long begin, long end,
-         long padding_id, long row, float* to) {
-  constexpr long AHEAD = 8;  // rows of a large table come from memory: ask for them some ids before their turn
-  long count = 0;
-  fill_row<WIDTH>(to, 0);
-  for (long i = begin; i < end; ++i) {
-    if (i + AHEAD < end) {
-      unsigned long next = static_cast<unsigned long>(ids[i + AHEAD]);
-      if (next < static_cast<unsigned long>(entry.rows))
-        prefetch_row<WIDTH>(static_cast<const float*>(call->tables[entry.table]) + next * WIDTH);
-    }
-    if (ids[i] == padding_id && padding_id >= 0) continue;
-    const float* from = table_row<WIDTH>(call, entry, ids[i], row);
-    const f32v weight = broadcast(weights ? weights[i] : 1.0f);
-    lanes(WIDTH, [&](long j, auto n) {
-      f32v x = load(from + j, n), old = load(to + j, n);
-      f32v pooled = POOLING == POOL_MAX ? (count ? max(old, x) : x) : weights ? fma(weight, x, old) : old + x;
-      store(to + j, pooled, n);
-    });
-    ++count;
-  }
-  if (POOLING == POOL_MEAN && count)
-    lanes(WIDTH, [&](long j, auto n) { store(to + j, load(to + j, n) / broadcast(static_cast<float>(count)), n); });
+void bag(const swath_call* call, const Entry& entry, const Id* ids, const float* weights,
+         long begin, long end, long padding_id, long row, float* to) {
+  const void* const table = call->tables[entry.table];
+  auto row_at = [&](long i) -> const float* {
+    const long id = static_cast<long>(ids[begin + i]);
+    return id == padding_id && id >= 0 ? nullptr : table_row<WIDTH>(call, entry, id, row);
+  };
+  // A hint needs no check: made as a number, since a pointer far outside would be undefined.
+  auto hint_at = [&](long i) {
+    const unsigned long id = static_cast<unsigned long>(ids[begin + i]);
+    return reinterpret_cast<const float*>(reinterpret_cast<unsigned long>(table) + id * WIDTH * 4);
+  };
+  pool<WIDTH, POOLING>(to, end - begin, row_at, hint_at, weights ? weights + begin : nullptr);
 }
 
 }  // namespace swath
