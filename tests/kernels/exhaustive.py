@@ -2,7 +2,7 @@
 
     python -m tests.kernels.exhaustive [step] [names...]
 
-looks at every `step`-th bit pattern; 1 looks at all and takes about two minutes per function.
+looks at every `step`-th bit pattern; 1 looks at all of them and takes a few minutes per function.
 """
 
 from __future__ import annotations
