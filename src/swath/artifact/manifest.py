@@ -209,7 +209,7 @@ class Manifest(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     thread_min_rows: int
     """Calls with fewer rows run on the caller's thread alone."""
     rows_per_swath: int
-    """Slices of a call that runs on several threads are multiples of this."""
+    """Rows that the library carries through the model at once; no thread takes more at a time."""
     tolerance: dict[str, float]
     """Stated difference from eager: {"absolute": ..., "relative": ...}."""
     files: tuple[FileSpec, ...]

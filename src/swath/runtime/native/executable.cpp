@@ -10,8 +10,12 @@ namespace swath {
 
 namespace {
 
-// Slices per thread: a thread that is held up then costs a quarter of its share, not all of it.
+// Waking a helper takes about 50 us; with four slices per thread its share shrinks by what it
+// missed.
 constexpr int64_t kSlicesPerThread = 4;
+
+// Shorter slices would read the weights too often for what they compute.
+constexpr int64_t kLeastSliceRows = 32;
 
 // A fault that no library reports: it failed and didn't say why.
 constexpr int64_t kUnreported = -1;
@@ -41,8 +45,8 @@ Executable::Executable(const std::string& library, const FileRegion& weights,
 }
 
 swath_fault Executable::run(Frame& frame, int64_t rows) {
-  if (schedule_.threads > 1 && rows >= schedule_.thread_min_rows &&
-      rows > schedule_.rows_per_swath) {
+  bool shared = schedule_.threads > 1 && rows >= schedule_.thread_min_rows;
+  if (shared && rows >= 2 * least_slice_rows()) {
     return run_sliced(frame, rows);
   }
   return run_slice(frame, frame, rows, 0, rows);
@@ -125,11 +129,27 @@ struct SlicedCall {
   }
 };
 
-swath_fault Executable::run_sliced(Frame& frame, int64_t rows) {
+// Rows per slice: as many slices for each thread as for any other, none larger than a swath, and
+// several per thread where the rows allow it, so that a helper that wakes late does less.
+int64_t Executable::slice_rows(int64_t rows) const {
   int64_t unit = schedule_.rows_per_swath;
-  int64_t wanted = rows / (schedule_.threads * kSlicesPerThread);
-  int64_t slice_rows = (wanted + unit - 1) / unit * unit;
-  if (slice_rows < unit) slice_rows = unit;
+  int64_t least = least_slice_rows();
+  int64_t threads = schedule_.threads;
+  if (threads > rows / least) threads = rows / least;
+  int64_t swaths = (rows + unit - 1) / unit;
+  int64_t needed = (swaths + threads - 1) / threads;
+  int64_t possible = rows / (threads * least);
+  int64_t wanted = possible < kSlicesPerThread ? possible : kSlicesPerThread;
+  int64_t slices = (needed > wanted ? needed : wanted) * threads;
+  return (rows + slices - 1) / slices;
+}
+
+int64_t Executable::least_slice_rows() const {
+  return schedule_.rows_per_swath < kLeastSliceRows ? schedule_.rows_per_swath : kLeastSliceRows;
+}
+
+swath_fault Executable::run_sliced(Frame& frame, int64_t rows) {
+  int64_t slice_rows = this->slice_rows(rows);
   int64_t slices = (rows + slice_rows - 1) / slice_rows;
   int64_t helpers = (slices < schedule_.threads ? slices : schedule_.threads) - 1;
   Pool& pool = Pool::shared();

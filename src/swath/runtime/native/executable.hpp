@@ -20,7 +20,7 @@ struct FileRegion {
 struct Schedule {
   int threads;              // at most so many threads work on one call
   int64_t thread_min_rows;  // fewer rows than this stay on the caller's thread
-  int64_t rows_per_swath;   // slices are multiples of this
+  int64_t rows_per_swath;   // no slice is larger than this
 };
 
 class Executable {
@@ -46,6 +46,8 @@ class Executable {
   Frame* take_frames(int64_t count);
   void give_frames(Frame* first);
   swath_fault run_sliced(Frame& frame, int64_t rows);
+  int64_t slice_rows(int64_t rows) const;
+  int64_t least_slice_rows() const;
 
   Library library_;
   Mapping weights_;
