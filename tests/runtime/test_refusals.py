@@ -96,6 +96,24 @@ def test_tensors_without_readable_memory(scale: Program) -> None:
         assert refusal(lambda tensor=tensor: scale(tensor)).id == "SW105"
 
 
+class Elsewhere:
+    """An array on a GPU, by its word."""
+
+    device = "cuda:0"
+
+    def __dlpack__(self, **_: Any) -> Any:
+        raise BufferError("the CPU can't read this")
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (2, 0)
+
+
+def test_arrays_on_another_device(scale: Program) -> None:
+    problem = refusal(lambda: scale(Elsewhere()))
+    assert (problem.id, problem.fix) == ("SW110", "x.cpu()")
+    assert "lies on cuda:0" in problem.what
+
+
 def test_rows_must_agree(nested: Program) -> None:
     a, d = np.ones(3, np.float32), np.ones(1, np.float32)
     problem = refusal(lambda: nested((a, [a[:2]]), {"c": a, "d": d}))
@@ -146,6 +164,18 @@ def test_offsets(bag: Program, closed_bag: Program, offsets: list[int], what: st
         problem = refusal(lambda program=program: program(values, np.array(offsets)))
         assert problem.id == "SW111"
         assert what in problem.what
+
+
+def test_columns_with_the_same_offsets_must_be_equally_long(write: handmade.Write) -> None:
+    plain = handmade.bag_model()
+    values, offsets = plain.inputs
+    weights = msgspec.structs.replace(values, name="weights")
+    program = load(write(dataclasses.replace(plain, inputs=[values, offsets, weights])))
+    cut = np.array([0, 4])
+    assert program(np.ones(9), cut, np.ones(9)).tolist() == [4, 5]
+    problem = refusal(lambda: program(np.ones(9), cut, np.ones(8)))
+    assert problem.id == "SW112"
+    assert problem.what == "the input `weights` has 8 values, and `values` has 9"
 
 
 def test_offsets_of_wrong_length_or_rank(closed_bag: Program) -> None:

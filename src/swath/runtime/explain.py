@@ -8,6 +8,8 @@ from typing import Any
 from swath.artifact.manifest import InputSpec, LookupSpec, Manifest, OutputSpec
 from swath.errors import InvalidInput, Problem, ProgramClosed, SwathError, Where
 
+_CPU_DEVICES = (1, 3)  # DLPack's numbers of memory of the CPU, plain and pinned
+
 
 class Explainer:
     """Makes the exceptions of one program; `native/call.hpp` names the codes.
@@ -139,6 +141,8 @@ class Explainer:
     # Arrays
 
     def not_an_array(self, index: int, value: Any, *_: Any) -> SwathError:
+        if _is_elsewhere(value):
+            return self.device(index, value)
         spec = self.manifest.inputs[index]
         return _invalid(
             "SW105",
@@ -346,6 +350,13 @@ def _invalid(id: str, what: str, why: str, fix: str, name: str | None = None) ->
 def _type_name(value: object) -> str:
     kind = type(value)
     return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
+
+
+def _is_elsewhere(value: Any) -> bool:
+    """Whether an array object says that it lies on another device than the CPU."""
+    if not hasattr(value, "__dlpack_device__"):
+        return False
+    return value.__dlpack_device__()[0] not in _CPU_DEVICES
 
 
 def _dtype_name(value: object) -> str:
