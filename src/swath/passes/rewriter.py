@@ -27,7 +27,7 @@ from swath.graph.ir import Array, Graph, Node, Value
 from swath.graph.ops import Concat, Fill
 from swath.graph.ops.base import Op
 from swath.graph.text import print_name, print_type
-from swath.graph.types import DType, Space, TensorType
+from swath.graph.types import DType, Shape, Space, TensorType
 from swath.passes.signed_zeros import shown_signed_zeros
 
 MOST_STEPS = 100
@@ -67,6 +67,7 @@ class Rewriter:
         self._counters: dict[str, int] = {}
         self._scalars: dict[Value, float | None] = {}
         self._numbers: dict[tuple[str, DType], Value] = {}
+        self._reshaped: dict[tuple[Value, Shape], Value] = {}
         self._part_starts: dict[Value, tuple[int, ...]] = {}
 
     def run(self) -> Graph:
@@ -123,6 +124,14 @@ class Rewriter:
         if key not in self._numbers:
             self._numbers[key] = self.constant(np.asarray(number, dtype=dtype.numpy))
         return self._numbers[key]
+
+    def reshaped(self, value: Value, shape: Shape) -> Value:
+        """A constant in another shape; one for each constant and shape."""
+        key = (value, shape)
+        if key not in self._reshaped:
+            sizes = tuple(dim for dim in shape if isinstance(dim, int))
+            self._reshaped[key] = self.constant(self._constants[value.name].reshape(sizes))
+        return self._reshaped[key]
 
     def array(self, value: Value) -> Array | None:
         """The array of a constant, None for any other value."""

@@ -11,6 +11,7 @@ from swath.passes.rules.concats import CONCAT_RULES
 from swath.passes.rules.products import PRODUCT_RULES
 from swath.passes.rules.ranges import RANGE_RULES
 from swath.passes.rules.reductions import REDUCTION_RULES
+from swath.passes.rules.reshapes import RESHAPE_RULES
 from swath.passes.rules.views import VIEW_RULES
 
 SIMPLIFY_RULES: tuple[Rule, ...] = (
@@ -22,5 +23,6 @@ SIMPLIFY_RULES: tuple[Rule, ...] = (
     *RANGE_RULES,
     *BROADCAST_RULES,
     *REDUCTION_RULES,
+    *RESHAPE_RULES,
     *ARITHMETIC_RULES,
 )
