@@ -19,6 +19,7 @@ from swath.errors import Problem
 from swath.frontends import aliases
 from swath.frontends.aliases import Tensor
 from swath.frontends.context import Context
+from swath.frontends.fold import Opaque, any_of, folded
 from swath.frontends.liveness import is_in_place, live_nodes, op_key
 from swath.frontends.origins import Origins
 from swath.frontends.promotion import HALF_TYPES, graph_dtype
@@ -28,9 +29,10 @@ from swath.frontends.rules.inplace import RESHAPING, pure_name
 from swath.frontends.rules.views import VIEWS
 from swath.frontends.signature import Signature
 from swath.frontends.sizes import Sizes
-from swath.frontends.unsupported import Unsupported
+from swath.frontends.unsupported import Unsupported, unsupported_form
 from swath.frontends.weights import Weights
 from swath.graph.ir import Graph, Origin
+from swath.graph.ops.base import ShapeError
 from swath.graph.types import TensorType
 
 # Ops that only check; their checks are the runtime's or can't fail here.
@@ -104,6 +106,9 @@ class Importer:
 
     def _stored(self, node: fx.Node) -> Any:
         spec, weights = self._weights[node]
+        tensor = weights.stored(spec)
+        if tensor is not None and tensor.layout is not torch.strided:
+            return Opaque(tensor)
         try:
             return aliases.fresh(weights.constant(spec), _state_name(spec))
         except Unsupported as refusal:
@@ -148,25 +153,34 @@ class Importer:
     def _apply(self, node: fx.Node, key: str) -> Any:
         arguments = [self._argument(argument) for argument in node.args]
         keywords = {name: self._argument(argument) for name, argument in node.kwargs.items()}
-        if _any_broken(arguments) or _any_broken(keywords.values()):
+        if any_of(Broken, arguments) or any_of(Broken, list(keywords.values())):
             if key not in RULES and not is_in_place(key):
                 raise missing_rule(key)
             return Broken()
         if is_in_place(key):
             return self._apply_in_place(node, key, arguments, keywords)
         rule = RULES.get(key)
-        if rule is None:
-            raise missing_rule(key)
-        self._check_half(node, key)
-        result = self._call(rule, arguments, keywords)
-        return self._tensors(node, key, result)
+        refusal = missing_rule(key)
+        if rule is not None and not any_of(Opaque, arguments):
+            try:
+                self._check_half(node, key)
+                return self._tensors(node, key, self._call(rule, arguments, keywords))
+            except Unsupported as reason:
+                refusal = reason
+        result = folded(self.context, node.target, key, arguments, keywords)
+        if result is None:
+            raise refusal
+        return result
 
     def _call(
         self, rule: Callable[..., Any], arguments: Sequence[Any], keywords: Mapping[str, Any]
     ) -> Any:
         values = [self._value(argument) for argument in arguments]
         named = {name: self._value(argument) for name, argument in keywords.items()}
-        result = rule(self.context, *values, **named)
+        try:
+            result = rule(self.context, *values, **named)
+        except (ShapeError, TypeError) as error:
+            raise unsupported_form(self.context.op, f"these arguments ({error})") from error
         self._check_result(result)
         return result
 
@@ -235,7 +249,7 @@ class Importer:
 
     def _argument(self, argument: Any) -> Any:
         if isinstance(argument, fx.Node):
-            return self.environment[argument]
+            return self.environment.get(argument, Broken())
         if isinstance(argument, list | tuple):
             items = cast("Sequence[Any]", argument)
             return [self._argument(item) for item in items]
@@ -310,13 +324,6 @@ def _state_name(spec: InputSpec) -> str:
 
 def _leaves(value: Any) -> Sequence[Any]:
     return cast("Sequence[Any]", value) if isinstance(value, list | tuple) else (value,)
-
-
-def _any_broken(values: Any) -> bool:
-    return any(
-        isinstance(value, Broken) or (isinstance(value, list) and _any_broken(value))
-        for value in values
-    )
 
 
 def _is_viewable(source: torch.Tensor, result: torch.Tensor) -> bool:

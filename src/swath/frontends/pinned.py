@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import torch
@@ -54,12 +54,14 @@ def pinning_lines(model: nn.Module, example: Example, dynamic_shapes: Any) -> li
     return [pinned(text).at(origin) for text, origin in conditions.values()]
 
 
-def least_batch(program: ExportedProgram) -> int:
-    """The least size that a program was traced for; tracing itself excludes 0 and 1."""
+def least_batch(program: ExportedProgram, inputs: Sequence[torch.Tensor]) -> int:
+    """The least size of a free axis of the inputs that a program was traced for; tracing itself
+    excludes 0 and 1."""
+    sizes: list[Any] = [size for tensor in inputs for size in tensor.shape]
+    free = {s for size in sizes if not isinstance(size, int) for s in size.node.expr.free_symbols}
     annotated: Any = program  # the type of the constraints is sympy's, which has no annotations
     constraints: Mapping[Any, Any] = annotated.range_constraints
-    bounds = [int(limits.lower) for limits in constraints.values()]
-    return max(bounds, default=0)
+    return max((int(limits.lower) for s, limits in constraints.items() if s in free), default=0)
 
 
 def _holds_for_all(condition: Any) -> bool:

@@ -64,6 +64,9 @@ _GROUPS: Mapping[tuple[str, str, str, str], tuple[str, ...]] = {
 }  # fmt: skip
 
 
+_CONTROL_FLOW = ("cond", "while_loop", "scan", "map_impl", "associative_scan")
+
+
 def refused_by_name(key: str) -> Unsupported | None:
     """The refusal of an op that is known to have no place in a compiled program."""
     name = key.split(".")[1] if key.startswith("aten.") else key
@@ -75,6 +78,8 @@ def refused_by_name(key: str) -> Unsupported | None:
 
 def missing_rule(key: str) -> Unsupported:
     """The refusal of an op that has no rule."""
+    if key.rsplit(".", 1)[-1] in _CONTROL_FLOW:
+        return branch_on_data()
     return refused_by_name(key) or Unsupported(
         "SW004",
         f"`{key}` is not supported",

@@ -26,6 +26,7 @@ from swath.frontends.examples import (
     without_small_batch,
 )  # fmt: skip
 from swath.frontends.importer import Imported, Importer
+from swath.frontends.inline import flat_graph
 from swath.frontends.pinned import LEAST_TRACED, least_batch, pinned, pinning_lines
 from swath.frontends.promotion import HALF_TYPES, graph_dtype
 from swath.frontends.prune import pruned
@@ -121,7 +122,7 @@ def check_free_axes(
     )
     # Offsets that hold the end of the last bag too have one element more than the batch.
     longer = any(bag.include_last for bag in find_bags(program.graph))
-    if fixed or least_batch(program) > LEAST_TRACED + longer:
+    if fixed or least_batch(program, tensors) > LEAST_TRACED + longer:
         lines = pinning_lines(model, example, dynamic_shapes)
         raise UnsupportedModel(lines or [pinned("one size").at_model()])
 
@@ -171,7 +172,8 @@ class _Reader:
         self.program = program
         self.declared = declared
         self.forward = forward
-        self.nodes = {node.name: node for node in program.graph.nodes if node.op == "placeholder"}
+        self.graph = flat_graph(program.graph_module)
+        self.nodes = {node.name: node for node in self.graph.nodes if node.op == "placeholder"}
         self.context = Context(GraphBuilder())
         self.problems: list[Problem] = []
         self.batch_needed = True
@@ -187,13 +189,11 @@ class _Reader:
         formal = parameters(self.forward, in_spec, names, leaves)
         placeholders = dict(zip(leaves.names, self._user_nodes(), strict=True))
         self._check_inputs(placeholders)
-        roles = find_roles(
-            self.program.graph, placeholders, self.declared, batch_needed=self.batch_needed
-        )
+        roles = find_roles(self.graph, placeholders, self.declared, batch_needed=self.batch_needed)
         importer = Importer(self.context, Sizes(roles.symbols))
         self._bind_inputs(importer, placeholders)
         self._bind_weights(importer)
-        importer.run(self.program.graph)
+        importer.run(self.graph)
         self.problems += importer.problems
         values, output_leaves, result = self._outputs(importer, out_spec)
         graph = pruned(self.context.builder.build(values))
@@ -247,13 +247,18 @@ class _Reader:
             if spec.kind is InputKind.USER_INPUT or isinstance(argument, ConstantArgument):
                 continue
             importer.bind_weight(self.nodes[argument.name], spec, weights)
+        for node in self.graph.nodes:
+            attribute = _attribute(self.program.graph_module, node)
+            if isinstance(attribute, torch.Tensor):
+                value = weights.tensor(str(node.target), attribute)
+                importer.environment[node] = aliases.fresh(value)
 
     # ---- outputs
 
     def _outputs(
         self, importer: Importer, out_spec: pytree.TreeSpec
     ) -> tuple[list[Value], tuple[OutputLeaf, ...], Any]:
-        (node,) = [node for node in self.program.graph.nodes if node.op == "output"]
+        (node,) = [node for node in self.graph.nodes if node.op == "output"]
         specs = self.program.graph_signature.output_specs
         returned = cast("tuple[Any, ...]", node.args[0])
         user = [
@@ -298,6 +303,16 @@ class _Reader:
             )
             self.problems.append(refusal.at_model())
         return None
+
+
+def _attribute(module: nn.Module, node: fx.Node) -> Any:
+    """What a node that reads an attribute of the program reads; None for other nodes."""
+    if node.op != "get_attr":
+        return None
+    value: Any = module
+    for name in str(node.target).split("."):
+        value = getattr(value, name, None)
+    return value
 
 
 def _constant(argument: Any) -> Constant | None:
