@@ -21,7 +21,7 @@ test: setup
 lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/clang-format --dry-run --Werror src/swath/runtime/native/* src/swath/runtime/abi/*
+	$(BIN)/clang-format --dry-run --Werror src/swath/runtime/*/*.[ch]* examples/*.cpp
 
 types: setup
 	$(BIN)/pyright
