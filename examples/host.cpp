@@ -2,8 +2,8 @@
 // float32 output [B, width].
 //
 //     g++ -std=c++17 -I src/swath/runtime/abi examples/host.cpp -o host -ldl
-//     ./host model.swath/lib/<isa>.<digest>.so model.swath/weights.safetensors \
-//            model.swath/tables/0.bin 5  3 1 4
+//     cd model.swath
+//     ../host lib/<isa>.<digest>.so weights.safetensors tables/0.bin 5  3 1 4
 //
 // prints five numbers for each of the ids 3, 1 and 4. A real host takes the paths, the layouts and
 // the CPU features that each library needs from manifest.json, and checks the digests there first.
