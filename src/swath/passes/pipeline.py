@@ -54,6 +54,7 @@ PIPELINE: tuple[Pass, ...] = (
     simplify,
     reorder_weights,
     # What the passes before left behind
+    fold_constants,
     simplify,
     fold_constants,
     common_subexpressions,
