@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from swath.artifact.weights import WeightsBuilder
 from swath.graph.ir import Graph
+from swath.graph.types import Space
 from swath.options import Options
 from swath.stages.lowering import lower
 from swath.stages.program import make_program
@@ -56,7 +57,7 @@ class Generated:
     def __init__(self, graph: Graph, isa: str = "x86-64-v3", *, rows_per_swath: int = 0,
                  policy: tuple[str, int] = ("error", 0), extra: Sequence[str] = ("-O1",)) -> None:
         self.graph = graph
-        self.state = lower(graph, lambda ids, position: policy)
+        self.state = lower(graph, lambda _ids, _position: policy)
         builder = WeightsBuilder()
         offsets = {b: builder.add(b.name, a) for b, a in self.state.weights.arrays.items()}
         self.program = make_program(self.state, offsets, Options(rows_per_swath=rows_per_swath))
@@ -79,13 +80,17 @@ class Generated:
             for v in self.graph.outputs
         ]
         inputs = [np.ascontiguousarray(x) for x in inputs]
-        ragged = [not v.type.space or any(not isinstance(d, int) for d in v.type.shape)
-                  for v in self.graph.inputs]
+        without_rows = [
+            v.type.space is Space.ONCE or any(not isinstance(d, int) for d in v.type.shape)
+            for v in self.graph.inputs
+        ]
         scratch = np.zeros(self.program.scratch_bytes + PADDING + 64, np.uint8)
         start = -scratch.ctypes.data % 64
         self.fault = Fault()
-        row_bytes = [0 if r else x.nbytes // max(1, rows) for x, r in zip(inputs, ragged,
-                                                                          strict=True)]
+        row_bytes = [
+            0 if without else x.nbytes // max(1, rows)
+            for x, without in zip(inputs, without_rows, strict=True)
+        ]
         call = Call(
             _pointers(inputs), _longs(row_bytes),
             _longs([x.shape[0] if x.ndim else 1 for x in inputs]), _pointers(outputs),

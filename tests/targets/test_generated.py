@@ -11,14 +11,38 @@ import pytest
 from swath.graph.interpreter import interpret_rows
 from swath.graph.ir import Graph, GraphBuilder, Value
 from swath.graph.ops import (
-    ArgReduce, Binary, Cast, Concat, Convolution, Cumulative, Embedding, Expand, Gather, Index,
-    IndexPut, Linear, LookupGroup, MatMul, Permute, Pool, Reduce, Reshape, Scatter, Slice,
-    Softmax, Sort, Take, TopK, Unary, Where,
+    ArgReduce,
+    Binary,
+    Cast,
+    Concat,
+    Convolution,
+    Cumulative,
+    Embedding,
+    Expand,
+    Gather,
+    Index,
+    IndexPut,
+    Linear,
+    LookupGroup,
+    MatMul,
+    Op,
+    Permute,
+    Pool,
+    Reduce,
+    Reshape,
+    Scatter,
+    Slice,
+    Softmax,
+    Sort,
+    Take,
+    TopK,
+    Unary,
+    Where,
 )
 from swath.graph.ops.base import RowAxis
 from swath.graph.ops.elementwise import UNARY_FUNCTIONS
 from swath.graph.types import DType, Space, TensorType
-from tests.targets.harness import Generated
+from tests.targets.harness import Array, Generated
 
 F32, I64, BOOL = DType.FLOAT32, DType.INT64, DType.BOOL
 
@@ -43,15 +67,15 @@ class Case:
         array = self.random.uniform(low, 1, shape).astype(np.float32)
         return self.constant(array)
 
-    def constant(self, array: np.ndarray) -> Value:
+    def constant(self, array: Array) -> Value:
         type = TensorType(DType.of(array.dtype), array.shape, Space.ONCE)
         return self.builder.constant("w", array, type)
 
-    def add(self, op, *inputs: Value) -> Value:
+    def add(self, op: Op, *inputs: Value) -> Value:
         return self.builder.add(op, *inputs)
 
-    def inputs(self, graph: Graph, rows: int) -> list[np.ndarray]:
-        arrays = []
+    def inputs(self, graph: Graph, rows: int) -> list[Array]:
+        arrays: list[Array] = []
         for value in graph.inputs:
             shape = (rows, *value.type.static_shape[1:])
             if value.type.dtype is BOOL:
@@ -135,7 +159,7 @@ CASES: dict[str, Callable[[Case], Value | tuple[Value, ...]]] = {
     "linear used twice": lambda c: c.add(
         Binary("mul"), y := c.add(Linear(), c.x(9), c.w(20, 9), c.w(20)), y),
     "bool of linear": lambda c: c.add(
-        Binary("gt"), c.add(Linear(), c.x(9), c.w(20, 9)), c.constant(np.float32(0))),
+        Binary("gt"), c.add(Linear(), c.x(9), c.w(20, 9)), c.constant(np.array(0, np.float32))),
     "two layers": lambda c: c.add(
         Linear(), relu_of(c, c.add(Linear(), c.x(30), c.w(64, 30), c.w(64))), c.w(1, 64), c.w(1)),
     "matmul of rows": lambda c: c.add(MatMul(), c.x(2, 26, 8), c.x(2, 8, 26)),

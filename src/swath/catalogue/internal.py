@@ -58,4 +58,12 @@ the artefact and the inputs reproduce it.
         "(this can't be caused from outside)",
         "report it with the artefact and the inputs",
     ),
+    Entry(
+        "SW930",
+        "an op reached code generation that has no lowering",
+        "Composite ops are rewritten by passes into simpler ones; this one was not. The defect is "
+        "in swath, not in the model.",
+        "a new op without a lowering and without a pass that rewrites it",
+        "add the op to LOWERINGS in stages/lowering.py, or write the pass",
+    ),
 )

@@ -1,4 +1,4 @@
-"""Element-wise ops and views: they become expressions and strides, and cost nothing by themselves."""
+"""Element-wise ops and views become expressions and strides, and cost nothing by themselves."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from typing import cast
 import numpy as np
 
 from swath.graph.ir import Node
-from swath.graph.ops import Binary, Cast, Concat, Expand, Permute, Reshape, Slice, Take, Unary
+from swath.graph.ops import Binary, Cast, Concat, Permute, Slice, Take, Unary
 from swath.graph.ops.create import Fill, Iota
 from swath.stages.state import Deferred, Lowered, State, describe
 from swath.tile.expressions import (
     Apply,
     Expression,
-    Load,
     Scalar,
     has_result,
     is_expensive,
@@ -104,7 +103,8 @@ def lower_permute(state: State, node: Node) -> None:
 def lower_slice(state: State, node: Node) -> None:
     """Another offset and size."""
     op = node.op
-    assert isinstance(op, Slice) and isinstance(op.stop, int)
+    assert isinstance(op, Slice)
+    assert isinstance(op.stop, int)
     stop = op.stop
     _view_op(state, node, lambda view: view.slice(op.axis, op.start, stop, op.step))
 
@@ -183,6 +183,7 @@ def lower_fill(state: State, node: Node) -> None:
 def lower_iota(state: State, node: Node) -> None:
     """A constant."""
     op = node.op
-    assert isinstance(op, Iota) and isinstance(op.length, int)
+    assert isinstance(op, Iota)
+    assert isinstance(op.length, int)
     array = (op.start + op.step * np.arange(op.length)).astype(op.dtype.numpy)
     state.define(node.output, View(state.weights.add(array), 0, (op.length,), (1,)))

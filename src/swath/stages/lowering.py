@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from swath.errors import SwathError
+from swath.errors import InternalError, Problem
 from swath.graph.ir import Graph, Node, Value
 from swath.graph.ops import (
     ArgReduce,
@@ -89,7 +89,7 @@ def lower(graph: Graph, policies: Policies) -> State:
     """Kernels, weights and lookups for a graph in row form.
 
     `policies(ids, position)` gives the policy and default row for ids from an element of a value.
-    Raises SwathError SW901 for an op that has no lowering (a pass should have rewritten it).
+    Raises InternalError SW930 for an op that has no lowering (a pass should have rewritten it).
     """
     state = State(graph, effective_uses(graph), plan_destinations(graph), policies)
     for index, value in enumerate(graph.inputs):
@@ -97,7 +97,11 @@ def lower(graph: Graph, policies: Policies) -> State:
     for node in graph.nodes:
         lowering = LOWERINGS.get(type(node.op))
         if lowering is None:
-            raise SwathError.internal(f"no lowering for {node.op.name} ({describe(node.outputs[0])})")
+            raise InternalError(
+                Problem("SW930", f"`{node.op.name}` reached code generation",
+                        f"no lowering is listed for it: {describe(node.outputs[0])}",
+                        "Pass developer: add one to LOWERINGS, or a pass that rewrites the op")
+            )
         lowering(state, node)
     for index, value in enumerate(graph.outputs):
         _finish_output(state, index, value)
@@ -120,8 +124,9 @@ def _input(index: int, value: Value) -> View:
 def _finish_output(state: State, index: int, value: Value) -> None:
     """Copy a result to its output unless it was computed there."""
     lowered = state.get(value)
-    if isinstance(lowered, View) and lowered.buffer.kind is BufferKind.OUTPUT:
-        if lowered.buffer.index == index and lowered.contiguous:
+    if isinstance(lowered, View) and lowered.contiguous:
+        buffer = lowered.buffer
+        if buffer.kind is BufferKind.OUTPUT and buffer.index == index:
             return
     target = whole(output_buffer(index, value), value.type.static_shape)
     if isinstance(lowered, Deferred) and lowered.shape != target.shape:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 
 from swath.graph.ir import Graph, Node, Value
 from swath.graph.ops import Cast, Concat, Permute, Reshape, Slice, Take
 from swath.graph.types import RaggedSize
+
+Cells = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +44,7 @@ class Provenance:
         wanted = cells[..., position].reshape(-1) if shape and shape[-1] > position else cells
         return self._follow(ids, wanted.reshape(-1))
 
-    def _follow(self, value: Value, cells: np.ndarray) -> Source | None:
+    def _follow(self, value: Value, cells: Cells) -> Source | None:
         while (node := self._producers.get(value)) is not None:
             step = _step(node, cells)
             if step is None:
@@ -52,7 +55,7 @@ class Provenance:
         return Source(value, int(cells[0]) if len(cells) == 1 else None)
 
 
-def _step(node: Node, cells: np.ndarray) -> tuple[Value, np.ndarray] | None:
+def _step(node: Node, cells: Cells) -> tuple[Value, Cells] | None:
     """The input of a moving op and the flat places there of flat places of its output."""
     source = node.inputs[0]
     if isinstance(node.op, Cast | Reshape):
@@ -66,16 +69,16 @@ def _step(node: Node, cells: np.ndarray) -> tuple[Value, np.ndarray] | None:
     return None
 
 
-def _part(node: Node, cells: np.ndarray) -> tuple[Value, np.ndarray] | None:
+def _part(node: Node, cells: Cells) -> tuple[Value, Cells] | None:
     """The one part of a concatenation that all cells lie in."""
     assert isinstance(node.op, Concat)
-    sizes = [value.type.elements for value in node.inputs]
-    starts = np.cumsum([0, *sizes])
-    parts = [
-        np.arange(start, start + size).reshape(value.type.static_shape)
-        for start, size, value in zip(starts, sizes, node.inputs, strict=False)
-    ]
-    found = np.concatenate(parts, axis=node.op.axis).reshape(-1)[cells]
+    starts = [0]
+    parts: list[Cells] = []
+    for value in node.inputs:
+        numbers: Cells = np.arange(starts[-1], starts[-1] + value.type.elements)
+        parts.append(numbers.reshape(value.type.static_shape))
+        starts.append(starts[-1] + value.type.elements)
+    found: Cells = np.concatenate(parts, axis=node.op.axis).reshape(-1)[cells]
     index = int(np.searchsorted(starts, found[0], side="right")) - 1
     if np.any((found < starts[index]) | (found >= starts[index + 1])):
         return None

@@ -133,7 +133,8 @@ class State:
             return
         finish = reshape(lowered.expression, pending.shape)
         natural = target.reshape(pending.shape)
-        assert finish is not None and natural is not None, "unit axes always reshape"
+        assert finish is not None, "unit axes always reshape"
+        assert natural is not None, "unit axes always reshape"
         if pending.lanes and not runs_on_lanes(finish):
             raw = self.scratch(pending.shape, DType.FLOAT32, "raw")
             self.kernels.append(pending.emit(raw, Result(DType.FLOAT32)))

@@ -10,7 +10,7 @@ VIEW_OPS = (Reshape, Permute, Slice, Expand)
 
 def effective_uses(graph: Graph) -> dict[Value, int]:
     """Reads of each value, counting through ops that are only another view of it."""
-    uses = {value: 0 for value in (*graph.inputs, *graph.constant_values)}
+    uses = dict.fromkeys((*graph.inputs, *graph.constant_values), 0)
     for node in graph.nodes:
         uses.update(dict.fromkeys(node.outputs, 0))
     for value in graph.outputs:

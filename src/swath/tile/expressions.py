@@ -141,7 +141,8 @@ def is_expensive(expression: Expression) -> bool:
 LANE_FUNCTIONS = frozenset({
     "abs", "ceil", "cos", "erf", "exp", "expm1", "floor", "gelu", "gelu_tanh", "isnan", "log",
     "log1p", "log2", "neg", "reciprocal", "relu", "round", "rsqrt", "sigmoid", "sign", "silu",
-    "sin", "softplus", "sqrt", "square", "tanh", "trunc", "add", "sub", "mul", "div", "pow", "minimum", "maximum", "eq", "ne", "lt", "le", "gt", "ge", "where", "cast",
+    "sin", "softplus", "sqrt", "square", "tanh", "trunc", "add", "sub", "mul", "div", "pow",
+    "minimum", "maximum", "eq", "ne", "lt", "le", "gt", "ge", "where", "cast",
 })  # fmt: skip
 MASK_FUNCTIONS = frozenset({
     "logical_and", "logical_or", "logical_not", "logical_xor", "bitwise_and", "bitwise_or",

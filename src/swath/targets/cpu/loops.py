@@ -1,4 +1,4 @@
-"""Loop axes: which axes a loop nest has, which of them fold into one, which one the lanes run along.
+"""Loop axes: which ones a loop nest has, which of them fold into one, where the lanes run.
 
 Axis "rows" stands for the rows of the swath. Each axis knows the stride of every operand along it;
 a stride is an int, or the name of a parameter for the rows of an input, whose distance is known
@@ -93,7 +93,7 @@ FOLDING = 10.0  # cost of adding up the lanes of a register
 
 
 def lane_cost(axis: Axis) -> float:
-    """Cost per element of running the lanes along an axis (16 lanes; the order is the same for 8)."""
+    """Cost per element of running the lanes along an axis (of 16 lanes)."""
     loads = sum(
         0.3 if stride == 0 else 1.0 if stride == 1 else STRIDED for stride in axis.strides
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -33,7 +33,7 @@ class Lines:
         self.lines.append("  " * self.depth + line if line else "")
 
     @contextmanager
-    def block(self, head: str, end: str = "}") -> Iterator[None]:
+    def block(self, head: str, end: str = "}") -> Generator[None]:
         """A head that ends in a brace, the body, the end."""
         self.add(head)
         self.depth += 1

@@ -213,8 +213,8 @@ def _reduce_beside_lanes(lines: Lines, nest: Nest, operands: Operands, target: O
 def _step(kernel: Reduction, load: VectorText) -> str:
     """One more element; a product is added by one fused multiply-add."""
     value = kernel.value
-    fused = isinstance(value, Apply) and value.function == "mul"
-    if fused and kernel.function in ("sum", "mean"):
+    summed = kernel.function in ("sum", "mean")
+    if summed and isinstance(value, Apply) and value.function == "mul":
         left, right = (load.write(argument) for argument in value.arguments)
         return f"fma({left}, {right}, total)"
     return LANE_STEPS[kernel.function].format("total", load.write(value))

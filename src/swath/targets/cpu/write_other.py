@@ -133,7 +133,7 @@ def write_rearrange(kernel: Rearrange) -> Function:
     inner = nest.axes[-1]
     floats = kernel.destination.buffer.dtype is DType.FLOAT32
     lanes = floats and inner is not along and not inner.rows and _adjacent(inner)
-    position = f"NAME_positions[{nest.variable(along)}]" if along is not None else "NAME_positions[0]"
+    position = f"NAME_positions[{nest.variable(along) if along is not None else 0}]"
     lines = Lines()
     with ExitStack() as stack:
         open_loops(lines, stack, nest, [a for a in nest.axes if not lanes or a is not inner])
@@ -215,8 +215,8 @@ def _values_on_lanes(lines: Lines, kernel: Order, nest: Nest, lane: Axis) -> Non
         open_loops(lines, stack, nest, [axis for axis in nest.axes if axis is not lane])
         with lines.block(f"lanes({lane.bound}, SWATH_BODY {{", "});"):
             lines.add(f"f32v best[{kernel.count}];")
-            lines.add(f"first_values<{kernel.count}>({source.name} + {nest.index(source, lane)} + i,"
-                      f" {step}, {size}, {descending}, n, best);")
+            lines.add(f"first_values<{kernel.count}>({source.name} + {nest.index(source, lane)}"
+                      f" + i, {step}, {size}, {descending}, n, best);")
             stride = kernel.values.strides[kernel.axis]
             with lines.block(loop("k", str(kernel.count))):
                 lines.add(f"store({target.name} + {nest.index(target, lane)} + i + k * {stride}, "

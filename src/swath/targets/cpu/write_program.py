@@ -86,10 +86,13 @@ def write_program(program: Program, name: str) -> str:
 _HELPERS = """\
 template <class T>
 SWATH_INLINE const T* input(const swath_call* call, long index, long row) {
-  return reinterpret_cast<const T*>(static_cast<const char*>(call->inputs[index]) + row * call->input_row_bytes[index]);
+  const char* start = static_cast<const char*>(call->inputs[index]);
+  return reinterpret_cast<const T*>(start + row * call->input_row_bytes[index]);
 }
 template <class T>
-SWATH_INLINE T* output(const swath_call* call, long index) { return static_cast<T*>(call->outputs[index]); }
+SWATH_INLINE T* output(const swath_call* call, long index) {
+  return static_cast<T*>(call->outputs[index]);
+}
 template <class T>
 SWATH_INLINE const T* weights(const swath_call* call, long offset) {
   return reinterpret_cast<const T*>(static_cast<const char*>(call->weights) + offset);
