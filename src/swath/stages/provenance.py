@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -79,7 +80,7 @@ def _part(node: Node, cells: Cells) -> tuple[Value, Cells] | None:
         parts.append(numbers.reshape(value.type.static_shape))
         starts.append(starts[-1] + value.type.elements)
     found: Cells = np.concatenate(parts, axis=node.op.axis).reshape(-1)[cells]
-    index = int(np.searchsorted(starts, found[0], side="right")) - 1
+    index = bisect_right(starts, int(found[0])) - 1
     if np.any((found < starts[index]) | (found >= starts[index + 1])):
         return None
     return node.inputs[index], found - starts[index]
