@@ -306,6 +306,41 @@ def test_data_classes_are_given_back_as_dicts() -> None:
     assert imported.signature.result == DictNode(("click", "buy"), (Leaf(0), Leaf(1)))
 
 
+@dataclasses.dataclass
+class Unregistered:
+    click: torch.Tensor
+    more: list[torch.Tensor]
+
+
+class GivesUnregistered(nn.Module):
+    def forward(self, x: torch.Tensor) -> Unregistered:
+        return Unregistered(x * 2, [x * 3])
+
+
+def test_data_classes_need_no_registration() -> None:
+    model = GivesUnregistered().eval()
+    imported = import_program(model, (torch.randn(3, 2),))
+    assert imported.signature.result == DictNode(("click", "more"), (Leaf(0), ListNode((Leaf(1),))))
+    assert isinstance(model(torch.randn(1, 2)), Unregistered)
+
+
+class Keywords(nn.Module):
+    def forward(self, x: torch.Tensor, **features: torch.Tensor) -> torch.Tensor:
+        return x + features["age"].data * features["pay"]
+
+
+def test_free_keywords_are_parameters() -> None:
+    vectors = {name: torch.randn(5, 2) for name in ("age", "pay")}
+    x = torch.randn(5, 2)
+    imported = import_program(Keywords().eval(), ((x,), vectors))
+    assert imported.signature.parameters == (
+        Parameter(name="x", structure=Leaf(0)),
+        Parameter(name="age", structure=Leaf(1), keyword_only=True),
+        Parameter(name="pay", structure=Leaf(2), keyword_only=True),
+    )
+    compare(imported, (x, *vectors.values()), x + vectors["age"] * vectors["pay"], 5)
+
+
 class Tower(nn.Module):
     def __init__(self) -> None:
         super().__init__()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -14,13 +15,21 @@ from swath.frontends.examples import Example
 from swath.frontends.exporting import ExportFailure, quiet
 from swath.frontends.origins import deepest_model_frame, failure_origin, module_names
 from swath.frontends.pinned import automatic, pinned, pinning_lines
-from swath.frontends.refusals import branch_on_data, export_fails, host_number, numpy_in_forward
+from swath.frontends.refusals import (
+    branch_on_data,
+    export_fails,
+    first_line,
+    host_number,
+    numpy_in_forward,
+)
 from swath.frontends.scan import Replay, Scan, scan
 from swath.frontends.sizes import data_dependent_size
 from swath.frontends.unsupported import Unsupported
 from swath.graph.ir import Graph, Origin
 from swath.rows.debatch import debatch
 
+# A symbolic size in the text of an error: sizes that follow from the batch don't fit together.
+_SIZE_SYMBOL = re.compile(r"\bs\d+\b")
 # Lists the problems of a program that was traced with recorded values.
 Inspect = Callable[[ExportedProgram], list[Problem]]
 
@@ -125,4 +134,6 @@ def _refusal(error: Exception) -> Unsupported:
         return branch_on_data()
     if kind == "DataDependentOutputException":
         return host_number("item")
+    if _SIZE_SYMBOL.search(text):
+        return pinned(f"sizes that don't fit: {first_line(error)}")
     return export_fails(error)

@@ -19,6 +19,7 @@ from torch.export import ExportedProgram
 from torch.fx.experimental import proxy_tensor
 
 from swath.errors import UnsupportedModel
+from swath.frontends.adapters import DataAsDetach
 from swath.frontends.examples import Example
 from swath.frontends.origins import is_library_file, submodules
 from swath.frontends.refusals import first_line
@@ -38,7 +39,8 @@ def export(model: nn.Module, example: Example, dynamic_shapes: Any) -> ExportedP
     of constants that strict tracing makes fakes of. Raises ExportFailure."""
     with quiet():
         try:
-            return _traced(model, example, dynamic_shapes, strict=False)
+            with DataAsDetach():
+                return _traced(model, example, dynamic_shapes, strict=False)
         except Exception as failure:  # torch.export raises whatever the model or a fake kernel does
             non_strict = failure
         try:

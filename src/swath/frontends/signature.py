@@ -134,7 +134,9 @@ def parameters(
     for name, spec in zip(order, positional.children(), strict=True):
         result.append(_parameter(name, leaves.tree(spec, name), formal))
     for name, spec in zip(cast("list[str]", keyword.context), keyword.children(), strict=True):
-        result.append(_parameter(name, leaves.tree(spec, name), formal))
+        # What isn't among the parameters of `forward` is taken by its **kwargs.
+        taken = bool(formal) and name not in formal
+        result.append(_parameter(name, leaves.tree(spec, name), formal, keyword_only=taken))
     return tuple(_in_order(result, formal))
 
 
@@ -152,9 +154,16 @@ def _positional_names(
     return order[:count]
 
 
-def _parameter(name: str, structure: Tree, formal: Mapping[str, inspect.Parameter]) -> Parameter:
+def _parameter(
+    name: str,
+    structure: Tree,
+    formal: Mapping[str, inspect.Parameter],
+    *,
+    keyword_only: bool = False,
+) -> Parameter:
     known = formal.get(name)
-    keyword_only = known is not None and known.kind is inspect.Parameter.KEYWORD_ONLY
+    if known is not None:
+        keyword_only = known.kind is inspect.Parameter.KEYWORD_ONLY
     fixed = (
         known is not None
         and isinstance(structure, Constant)

@@ -17,22 +17,16 @@ from swath.errors import Problem, UnsupportedModel
 from swath.frontends import aliases, exporting
 from swath.frontends.aliases import Tensor
 from swath.frontends.context import Context
-from swath.frontends.diagnose import explain_failure, row_problems, without_repeats
-from swath.frontends.examples import (
-    Example,
-    default_shapes,
-    read_example,
-    requested_axes,
-    without_small_batch,
-)  # fmt: skip
+from swath.frontends.diagnose import row_problems, without_repeats
+from swath.frontends.examples import read_example
 from swath.frontends.importer import Imported, Importer
 from swath.frontends.inline import flat_graph
-from swath.frontends.pinned import LEAST_TRACED, least_batch, pinned, pinning_lines
 from swath.frontends.promotion import HALF_TYPES, graph_dtype
 from swath.frontends.prune import pruned
-from swath.frontends.roles import Roles, find_bags, find_roles, values_tied_to_bags
+from swath.frontends.roles import Roles, find_roles
 from swath.frontends.signature import InputLeaf, Leaves, OutputLeaf, Signature, parameters
-from swath.frontends.sizes import Sizes, is_fixed
+from swath.frontends.sizes import Sizes
+from swath.frontends.tracing import trace
 from swath.frontends.unsupported import Unsupported
 from swath.frontends.weights import Weights
 from swath.graph.ir import GraphBuilder, Value
@@ -67,74 +61,14 @@ def import_program(
         if isinstance(model, ExportedProgram):
             return read_program(model, None, declared)
         exporting.check_eval_mode(model)
-        program = _export(model, example_inputs, dynamic_shapes, declared)
-        return read_program(program, model.forward, declared)
-    except Unsupported as refusal:
-        raise UnsupportedModel([refusal.at_model()]) from refusal
-
-
-def _export(
-    model: nn.Module, example_inputs: Any, dynamic_shapes: Any, declared: Mapping[str, Input]
-) -> ExportedProgram:
-    given = read_example(example_inputs)
-    if dynamic_shapes is not None:
-        example = without_small_batch(given, model.forward, dynamic_shapes)
-        return _export_with(model, example, given, dynamic_shapes, declared)
-    example, shapes = default_shapes(given, model.forward, declared)
-    program = _export_with(model, example, given, shapes, declared)
-    if values_tied_to_bags(program.graph):
-        # Values and offsets of bags had as many elements as the batch has rows, by chance.
-        example, shapes = default_shapes(given, model.forward, declared, one_batch=False)
-        program = _export_with(model, example, given, shapes, declared)
-    return program
-
-
-def _export_with(
-    model: nn.Module,
-    example: Example,
-    given: Example,
-    dynamic_shapes: Any,
-    declared: Mapping[str, Input],
-) -> ExportedProgram:
-    try:
-        program = exporting.export(model, example, dynamic_shapes)
-        check_free_axes(model, example, dynamic_shapes, program)
-        return program
-    except exporting.ExportFailure as failure:
 
         def inspect(program: ExportedProgram) -> list[Problem]:
             return problems_of(program, model.forward, declared)
 
-        problems = explain_failure(model, example, given, dynamic_shapes, failure, inspect)
-        raise UnsupportedModel(problems) from failure
-
-
-def check_free_axes(
-    model: nn.Module, example: Example, dynamic_shapes: Any, program: ExportedProgram
-) -> None:
-    """Raises UnsupportedModel if torch has fixed an axis that was to be free, or has limited it."""
-    asked = requested_axes(example, model.forward, dynamic_shapes)
-    tensors = user_tensors(program)
-    shapes = [tensor.shape for tensor in tensors]
-    wanted = list(asked.values())
-    fixed = len(wanted) == len(shapes) and any(
-        is_fixed(shape[axis]) for axes, shape in zip(wanted, shapes, strict=True) for axis in axes
-    )
-    # Offsets that hold the end of the last bag too have one element more than the batch.
-    longer = any(bag.include_last for bag in find_bags(program.graph))
-    if fixed or least_batch(program, tensors) > LEAST_TRACED + longer:
-        lines = pinning_lines(model, example, dynamic_shapes)
-        raise UnsupportedModel(lines or [pinned("one size").at_model()])
-
-
-def user_tensors(program: ExportedProgram) -> list[torch.Tensor]:
-    """What torch states of each tensor among the inputs."""
-    names = {
-        spec.arg.name
-        for spec in program.graph_signature.input_specs
-        if spec.kind is InputKind.USER_INPUT and isinstance(spec.arg, TensorArgument)
-    }
-    return [node.meta["val"] for node in program.graph.nodes if node.name in names]
+        program = trace(model, read_example(example_inputs), dynamic_shapes, declared, inspect)
+        return read_program(program, model.forward, declared)
+    except Unsupported as refusal:
+        raise UnsupportedModel([refusal.at_model()]) from refusal
 
 
 def read_program(
