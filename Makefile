@@ -33,9 +33,10 @@ contract: setup
 demo: $(STAMP).zentorch
 	$(BIN)/python -u -m examples.demo
 
-# Every model of the suite against every peer; writes docs/benchmarks.md. An hour or two.
+# Every model of the suite against every peer; writes docs/benchmarks.md. Two hours or so.
 bench: $(STAMP).zentorch
 	$(BIN)/python -u -m benchmarks.speed
+	$(BIN)/python -u -m benchmarks.speed --keep --threads 2 --batches 1024 --peers swath,eager,aot_inductor,onnxruntime,openvino,zentorch
 
 # Whether every model of the suite agrees with eager; writes docs/agreement.md.
 agreement: setup

@@ -55,13 +55,18 @@ def page(report: BenchReport, machine: Machine, limits: Limits) -> str:
     ]
     for threads in sorted({case.threads for case in report.cases}):
         cases = [case for case in report.cases if case.threads == threads]
-        parts += section(cases, report.batches, limits, threads)
+        parts += section(cases, batches_of(cases), limits, threads)
     parts += compile_section(report)
     parts += threads_section(report)
     broken = [line for case in report.cases for line in named_failures(case)]
     if broken:
         parts += ["## Failures", "", *(f"- {line}" for line in broken), ""]
     return "\n".join(parts)
+
+
+def batches_of(cases: Sequence[CaseResult]) -> list[int]:
+    """The batch sizes that any peer ran on any of the cases."""
+    return sorted({t.batch for case in cases for peer in case.peers for t in peer.timings})
 
 
 def section(
