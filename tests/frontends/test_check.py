@@ -126,6 +126,13 @@ class Training(nn.Module):
         return nn.functional.dropout(x, 0.5)
 
 
+class Refusing(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if torch.compiler.is_compiling():
+            raise ValueError("not to be traced")
+        return x * 2
+
+
 class Wrong(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return x @ torch.ones(5, 2)
@@ -140,6 +147,7 @@ class Wrong(nn.Module):
         (Compared, X, {("SW009", "x.shape[0] > 4")}),
         (Looped, X, {("SW009", "for row in x")}),
         (Training, X, {("SW012", "batch_norm"), ("SW011", "dropout")}),
+        (Refusing, X, {("SW003", "raise")}),
         (Wrong, X, {("SW018", "torch.ones(5, 2)")}),
     ],
 )
@@ -148,6 +156,82 @@ def test_each_construct_has_its_own_message(
 ) -> None:
     found = places(check(model().eval(), (example,)))
     assert found == {(id, line_of(model, text)) for id, text in expected}
+
+
+class Untraceable(nn.Module):
+    """Five problems of which the first stops tracing whatever is done."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gru = nn.GRU(2, 3, batch_first=True)
+
+    def forward(self, x: torch.Tensor, lengths: Any) -> torch.Tensor:
+        packed = nn.utils.rnn.pack_padded_sequence(x, lengths.cpu(), True, False)
+        state = self.gru(packed)[1][0]
+        state = nn.functional.dropout(state, 0.3)
+        positive = state[state > 0]
+        first = lengths.tolist()[0]
+        state = state / T.norm(state, dim=0)
+        return state + positive.sum() + first
+
+
+def test_an_untraceable_model_has_all_its_problems_told() -> None:
+    at = Untraceable.forward
+    example = (torch.randn(4, 5, 2), torch.tensor([1, 5, 3, 2]))
+    assert places(check(Untraceable().eval(), example)) == {
+        ("SW008", line_of(at, "pack_padded")),
+        ("SW011", line_of(at, "dropout")),
+        ("SW010", line_of(at, "state > 0")),
+        ("SW006", line_of(at, ".tolist()")),
+        ("SW030", line_of(at, "T.norm")),
+    }
+
+
+class Frozen(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        tiled = np.tile(np.arange(6), [x.shape[0], 1])
+        if x.sum() > 0:
+            x = x + 1
+        x = x - T.from_numpy(tiled)
+        return x - x.mean(0)
+
+
+def test_problems_beyond_a_pinned_batch_are_told() -> None:
+    at = Frozen.forward
+    assert places(check(Frozen().eval(), (X,))) == {
+        ("SW009", line_of(at, "np.tile")),
+        ("SW005", line_of(at, "x.sum()")),
+        ("SW030", line_of(at, "x.mean(0)")),
+    }
+
+
+class Forms(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = nn.functional.max_pool1d(x.unsqueeze(1), 2, dilation=2).squeeze(1)
+        return torch.cat([y, x.roll(1, 0)], 1)
+
+
+def test_forms_that_are_not_supported_are_told() -> None:
+    assert places(check(Forms().eval(), (X,))) == {
+        ("SW020", line_of(Forms.forward, "dilation")),
+        ("SW023", line_of(Forms.forward, "roll")),
+    }
+
+
+class GivesNumbers(nn.Module):
+    def forward(self, x: torch.Tensor) -> dict[Any, Any]:
+        return {0: x * 2}
+
+
+class GivesSize(nn.Module):
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, int]:
+        return x * 2, x.shape[0]
+
+
+@pytest.mark.parametrize("model", [GivesNumbers, GivesSize])
+def test_results_without_a_structure_are_refused(model: type[nn.Module]) -> None:
+    (problem,) = check(model().eval(), (X,))
+    assert problem.id == "SW021"
 
 
 class State(nn.Module):

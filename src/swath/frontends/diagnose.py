@@ -6,15 +6,14 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-import torch
 from torch import nn
 from torch.export import ExportedProgram
 
 from swath.errors import Problem, UnsupportedModel
-from swath.frontends.examples import Example
-from swath.frontends.exporting import ExportFailure, quiet
+from swath.frontends.examples import Example, with_traced_batch
+from swath.frontends.exporting import ExportFailure
 from swath.frontends.origins import deepest_model_frame, failure_origin, module_names
-from swath.frontends.pinned import automatic, pinned, pinning_lines
+from swath.frontends.pinned import free_trace, pinned
 from swath.frontends.refusals import (
     branch_on_data,
     export_fails,
@@ -30,6 +29,10 @@ from swath.rows.debatch import debatch
 
 # A symbolic size in the text of an error: sizes that follow from the batch don't fit together.
 _SIZE_SYMBOL = re.compile(r"\bs\d+\b")
+# How Python asks for a size.
+_SIZE_READ = re.compile(r"\.shape\b|\.size\(|\blen\(")
+# Ids that say the same of a line: the model mixes rows.
+_KINDS = {"SW023": "SW030"}
 # Lists the problems of a program that was traced with recorded values.
 Inspect = Callable[[ExportedProgram], list[Problem]]
 
@@ -44,20 +47,24 @@ def explain_failure(
 ) -> list[Problem]:
     """All problems that can be found in a model whose export failed; at least one.
 
-    1  an eager run finds what Python reads of tensors, and operations without a rule
-    2  if there are such reads, tracing is tried again with the values that were read, and the
-       problems of that program are added
-    3  if the failure is that the batch is tied to a size, the lines that do it are looked for
-    4  a failure that none of these explains is told as it is
+    1  an eager run finds what Python reads of tensors, operations without a rule, and operations
+       along the batch axis
+    2  tracing is tried again with the values that were read, leaving torch free to fix sizes; the
+       problems of that program are added, and the lines that tie the batch to a size
+    3  a failure that neither explains is told as it is
     """
-    found = scan(model, example)
-    if found.problems and found.problems[0].id == "SW018":
+    watched = with_traced_batch(given, model.forward, dynamic_shapes) or example
+    found = scan(model, watched)
+    if found.fails:
         found = scan(model, given)
-    problems = found.without_echoes()
-    if found.reads:
-        problems += _traced_with_reads(model, example, dynamic_shapes, found, inspect)
-    if _is_pinned(failure.non_strict) or (not problems and _is_pinned(failure.strict)):
-        problems += _pinned_lines(model, example, dynamic_shapes, failure)
+    traced = free_trace(model, example, dynamic_shapes, Replay(found.reads))
+    problems = found.without_echoes(traced.program is not None)
+    if traced.program is not None:
+        problems += inspect(traced.program)
+    if found.reads or _is_pinned(failure.non_strict) or _is_pinned(failure.strict):
+        problems += _causes(traced.problems, found)
+    if not problems and _is_pinned(failure.strict):
+        problems.append(_pinned_line(failure))
     translated = _translated(failure.non_strict, model)
     lines = {(problem.where.file, problem.where.line) for problem in problems}
     place = (translated.where.file, translated.where.line)
@@ -71,51 +78,41 @@ def row_problems(graph: Graph) -> list[Problem]:
     try:
         debatch(graph)
     except UnsupportedModel as unsupported:
-        return list(unsupported.problems)
+        # A stand-in for what can't be imported may have two batch axes; inputs are checked before.
+        return [problem for problem in unsupported.problems if problem.id != "SW033"]
     return []
 
 
 def without_repeats(problems: list[Problem]) -> list[Problem]:
-    """The problems in order of their places as found, each kind once a line."""
+    """The problems in the order of the lines, each kind once a line."""
     seen: dict[Any, Problem] = {}
     for problem in problems:
-        place = (problem.id, problem.where.file, problem.where.line)
+        place = (_KINDS.get(problem.id, problem.id), problem.where.file, problem.where.line)
         seen.setdefault(place if problem.where.file else problem, problem)
-    return list(seen.values())
+    files = [problem.where.file for problem in seen.values()]
+    return sorted(
+        seen.values(),
+        key=lambda problem: (files.index(problem.where.file), problem.where.line or 0),
+    )
 
 
-def _traced_with_reads(
-    model: nn.Module, example: Example, dynamic_shapes: Any, found: Scan, inspect: Inspect
-) -> list[Problem]:
-    try:
-        with quiet(), torch.no_grad(), Replay(found.reads):
-            program = torch.export.export(
-                model,
-                example.args,
-                example.kwargs,
-                dynamic_shapes=automatic(dynamic_shapes),
-                strict=False,
-            )
-    except Exception:  # the eager run's findings stand alone then
-        return []
-    return inspect(program)
+def _causes(lines: list[Problem], found: Scan) -> list[Problem]:
+    """The lines that tie the batch to a size by themselves. Values that NumPy has computed from
+    the example have its size: the lines that use them say nothing new."""
+    if all(problem.id != "SW007" for problem in found.problems):
+        return lines
+    return [line for line in lines if _SIZE_READ.search(line.where.source or "")]
 
 
 def _is_pinned(error: Exception) -> bool:
     return "Constraints violated" in str(error)
 
 
-def _pinned_lines(
-    model: nn.Module, example: Example, dynamic_shapes: Any, failure: ExportFailure
-) -> list[Problem]:
-    lines = pinning_lines(model, example, dynamic_shapes)
-    if lines:
-        return lines
-    for error in (failure.strict, failure.non_strict):
-        file, line, source = deepest_model_frame(str(error))
-        if file:
-            return [pinned("one size").at(Origin("", file, line, source))]
-    return [pinned("one size").at_model()]
+def _pinned_line(failure: ExportFailure) -> Problem:
+    """The line that strict tracing names."""
+    file, line, source = deepest_model_frame(str(failure.strict))
+    refusal = pinned("one size")
+    return refusal.at(Origin("", file, line, source)) if file else refusal.at_model()
 
 
 def _translated(error: Exception, model: nn.Module) -> Problem:

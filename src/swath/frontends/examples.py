@@ -17,9 +17,9 @@ from swath.options import Input
 
 # Batch of the example that is traced, whatever the batch of the given one: a number that model code
 # is unlikely to compare sizes with or to have as another size.
-TRACED_BATCH = 13
+TRACED_BATCH = 37
 # Lengths for leading axes that aren't the batch; all different.
-_TRACED_OTHERS = (31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97)
+_TRACED_OTHERS = (41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,12 +163,30 @@ def _is_free(size: Any) -> bool:
 def without_small_batch(example: Example, forward: Callable[..., Any], shapes: Any) -> Example:
     """The example with more rows, if its free axes have a size of 0 or 1, which tracing would take
     as fixed."""
-    axes = requested_axes(example, forward, shapes)
-    leaves = named_leaves(example.bound(forward))
+    leaves, axes = _free_leaves(example, forward, shapes)
     sizes = [leaf.shape[axis] for name, leaf in leaves for axis in axes.get(name, ())]
     if not sizes or min(sizes) > 1:
         return example
-    batch = min(sizes)
+    return _grown(example, forward, shapes, min(sizes))
+
+
+def with_traced_batch(example: Example, forward: Callable[..., Any], shapes: Any) -> Example | None:
+    """The example with `TRACED_BATCH` rows; None if its free axes have several sizes."""
+    leaves, axes = _free_leaves(example, forward, shapes)
+    sizes = {leaf.shape[axis] for name, leaf in leaves for axis in axes.get(name, ())}
+    return _grown(example, forward, shapes, sizes.pop()) if len(sizes) == 1 else None
+
+
+def _free_leaves(
+    example: Example, forward: Callable[..., Any], shapes: Any
+) -> tuple[list[tuple[str, torch.Tensor]], dict[str, tuple[int, ...]]]:
+    return named_leaves(example.bound(forward)), requested_axes(example, forward, shapes)
+
+
+def _grown(example: Example, forward: Callable[..., Any], shapes: Any, batch: int) -> Example:
+    """The example with other sizes on its free axes: for `batch` and `batch + 1` rows those of the
+    batch that is good to trace."""
+    leaves, axes = _free_leaves(example, forward, shapes)
     grown = {batch: TRACED_BATCH, batch + 1: TRACED_BATCH + 1}
     resized: dict[int, torch.Tensor] = {}
     for name, leaf in leaves:

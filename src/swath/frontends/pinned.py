@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
 from typing import Any, cast
 
 import torch
@@ -23,10 +25,49 @@ LEAST_TRACED = 2
 _BATCHES = (2, 3, 4, 5, 7, 8, 16, 64, 100, 1000, 1 << 20)
 
 
+@dataclass(frozen=True, slots=True)
+class FreeTrace:
+    """A program in which torch may have fixed sizes (None if tracing failed all the same), and a
+    problem for each line that only works for some batch sizes."""
+
+    program: ExportedProgram | None
+    problems: list[Problem]
+
+
+def free_trace(
+    model: nn.Module, example: Example, dynamic_shapes: Any, mode: AbstractContextManager[Any]
+) -> FreeTrace:
+    """Trace the model within `mode`, letting torch fix the sizes that the model fixes."""
+    program: ExportedProgram | None = None
+    with quiet(), _recorded_conditions(module_names(model)) as conditions, torch.no_grad(), mode:
+        try:
+            program = torch.export.export(
+                model,
+                example.args,
+                example.kwargs,
+                dynamic_shapes=automatic(dynamic_shapes),
+                strict=False,
+            )
+        except Exception:  # what was found until then is the answer
+            program = None
+    return FreeTrace(
+        program,
+        [pinned(f"tracing needed {text}").at(origin) for text, origin in conditions.values()],
+    )
+
+
 def pinning_lines(model: nn.Module, example: Example, dynamic_shapes: Any) -> list[Problem]:
-    """A problem for each line that only works for some batch sizes (none if tracing fails)."""
-    conditions: dict[tuple[str, int], tuple[str, Origin]] = {}
-    modules = module_names(model)
+    """A problem for each line that only works for some batch sizes."""
+    return free_trace(model, example, dynamic_shapes, nullcontext()).problems
+
+
+Conditions = dict[tuple[str, int], tuple[str, Origin]]
+
+
+@contextmanager
+def _recorded_conditions(modules: Mapping[int, str]) -> Generator[Conditions]:
+    """Conditions on sizes that tracing takes for granted and that don't always hold, by line."""
+    conditions: Conditions = {}
     torch_shapes: Any = symbolic_shapes
     original = torch_shapes.ShapeGuard
 
@@ -39,19 +80,9 @@ def pinning_lines(model: nn.Module, example: Example, dynamic_shapes: Any) -> li
 
     torch_shapes.ShapeGuard = recorded
     try:
-        with quiet(), torch.no_grad():
-            torch.export.export(
-                model,
-                example.args,
-                example.kwargs,
-                dynamic_shapes=automatic(dynamic_shapes),
-                strict=False,
-            )
-    except Exception:
-        pass
+        yield conditions
     finally:
         torch_shapes.ShapeGuard = original
-    return [pinned(text).at(origin) for text, origin in conditions.values()]
 
 
 def least_batch(program: ExportedProgram, inputs: Sequence[torch.Tensor]) -> int:
@@ -92,7 +123,7 @@ def pinned(condition: str) -> Unsupported:
     """The model only works for some batch sizes."""
     return Unsupported(
         "SW009",
-        f"the model ties the batch to certain sizes (tracing needed {condition})",
+        f"the model ties the batch to certain sizes ({condition})",
         "a compiled program takes any batch; here Python code used the batch size as a number "
         "(a list repeated by it, a loop over rows, len(), NumPy, a comparison, a fixed size)",
         "use torch operations that follow the tensor: x.new_zeros(x.shape[0], n), "

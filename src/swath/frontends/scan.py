@@ -22,6 +22,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from swath.errors import Problem
 from swath.frontends.examples import Example
 from swath.frontends.liveness import is_in_place, op_key
+from swath.frontends.mixing import refusal_of_rows
 from swath.frontends.origins import failure_origin, is_library_file, module_names, running_origin
 from swath.frontends.refusals import (
     branch_on_data,
@@ -65,14 +66,23 @@ class Scan:
 
     packed_lines: set[tuple[str, int]] = field(default_factory=set[tuple[str, int]])
 
-    def without_echoes(self) -> list[Problem]:
-        """The problems but for those that only follow from a packed sequence."""
+    @property
+    def fails(self) -> bool:
+        """True if the model itself has raised."""
+        return bool(self.problems) and self.problems[0].id == "SW018"
+
+    def without_echoes(self, traced: bool) -> list[Problem]:
+        """The problems but for those that only follow from a packed sequence, and for those that a
+        traced program tells better."""
         packed = [problem for problem in self.problems if problem.id == "SW008"]
         return [
             problem
             for problem in self.problems
             if problem in packed[:1]
-            or (problem.where.file or "", problem.where.line or 0) not in self.packed_lines
+            or (
+                (problem.where.file or "", problem.where.line or 0) not in self.packed_lines
+                and not (traced and problem.id == "SW004")
+            )
         ]
 
     def note(self, refusal: Unsupported, modules: Mapping[int, str]) -> None:
@@ -158,9 +168,10 @@ class _Operations(TorchDispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         del types
         key = op_key(func)
-        refusal = self._refusal(key, args)
-        if refusal is not None:
-            self.found.note(refusal, self.modules)
+        rows = refusal_of_rows(func, args, kwargs or {})
+        for refusal in (self._refusal(key, args), rows):
+            if refusal is not None:
+                self.found.note(refusal, self.modules)
         return func(*args, **(kwargs or {}))
 
     def _refusal(self, key: str, args: Any) -> Unsupported | None:
