@@ -75,7 +75,7 @@ def _tables(graph: Graph) -> set[str]:
 def _no_kernel(node: Node) -> Problem:
     origin = node.origin
     return Problem(
-        "SW901",
+        "SW930",
         f"there is no kernel for `{node.op.name}`",
         "the operation is known, but nothing computes it yet",
         "write this step with other operations, and report the model",
