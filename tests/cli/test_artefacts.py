@@ -32,8 +32,8 @@ def test_inspect_json_holds_the_sections_that_were_asked_for(run: Run, artefact:
     assert result["graph"].startswith("input %ids")
     assert result["source"] is None
     report = result["report"]
-    peak = max(buffer["offset"] + buffer["bytes"] for buffer in report["buffers"])
-    assert peak == report["scratch_bytes"]
+    end = max(buffer["offset"] + buffer["bytes"] for buffer in report["buffers"])
+    assert 0 < end <= report["scratch_bytes"]
     assert all(kernel["function"] for kernel in report["kernels"])
     assert sum(kernel["flops"] for kernel in report["kernels"]) > 2 * (19 * 8 + 8)
 
@@ -66,6 +66,9 @@ def test_inspect_holds_the_program_against_the_machine(run: Run, artefact: Path)
     assert found["measured"] > 0
     assert found["limit"] == pytest.approx(sum(k["limit"] for k in found["kernels"]), rel=0.01)
     assert found["machine"]["float32_gflops"] > 1
+    parts = [kernel["measured"] for kernel in found["kernels"]]
+    assert all(part > 0 for part in parts)
+    assert sum(parts) == pytest.approx(found["measured"], rel=0.01)
 
 
 def test_inspect_without_a_report(run: Run, copy: Path) -> None:

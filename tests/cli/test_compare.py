@@ -92,3 +92,31 @@ def test_a_file_that_does_not_fit(
     ran = run("compare", f"{model}:make", "--program", artefact, "--inputs", path)
     assert ran.code == 2
     assert "error[SW407]" in ran.err
+
+
+DEMANDING = """
+import torch
+from torch import nn
+
+
+class Demanding(nn.Module):
+    def forward(self, x):
+        if not torch.compiler.is_exporting() and len(x) > 50:
+            raise ValueError("too many rows for me")
+        return x * 2
+
+
+def make():
+    return Demanding(), (torch.randn(8, 4),)
+"""
+
+
+def test_a_model_that_fails_in_eager(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "demanding.py"
+    path.write_text(DEMANDING)
+    ran = run("compare", f"{path}:make", "--targets", "x86-64-v3")
+    assert ran.code == 2
+    assert "error[SW412]" in ran.err
+    assert "too many rows for me" in ran.err
+    ran = run("compare", f"{path}:make", "--targets", "x86-64-v3", "--rows", "40")
+    assert ran.code == 0, ran.err

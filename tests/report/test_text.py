@@ -12,6 +12,7 @@ from swath.cli.flags import option_help
 from swath.options import Options
 from swath.report.compile_report import function_source
 from swath.report.doctor import cpu_quota, memory_limit
+from swath.report.profile import with_ticks
 from swath.report.reference import pages
 from swath.report.table import columns, count_text, seconds_text, shortened, size_text
 
@@ -53,6 +54,15 @@ def test_the_source_of_one_function() -> None:
     assert function_source(source, "lookup_1") == source.partition("\n\n")[0]
     assert function_source(source, "lookup_10") == source.partition("\n\n")[2]
     assert function_source(source, "lookup_2") == ""
+
+
+def test_a_program_is_taken_apart_only_where_every_kernel_is_found() -> None:
+    source = "static void run_rows(\n    long row) {\n  // x\n  a_1(row);\n  b_1(row);\n}\n"
+    text = with_ticks(source, 2)
+    assert text.count("read_ticks()") == 1 + 1 + 2 * 2
+    assert "unsigned long long swath_ticks[2];" in text
+    assert text.endswith("\n}\n")
+    assert with_ticks(source, 3) == with_ticks(source, 0) == with_ticks("", 0) == ""
 
 
 def test_every_option_says_what_it_does() -> None:

@@ -87,4 +87,12 @@ ENTRIES: tuple[Entry, ...] = (
         "swath inspect model.swath --kernel 99",
         "swath inspect model.swath --kernels",
     ),
+    Entry(
+        "SW412",
+        "a model fails in eager PyTorch on the rows to compare",
+        "Random rows mix the columns of the example inputs, which some models can't take: a length"
+        " beyond its sequence, say. The rows can be given instead.",
+        "swath compare model.py:make    # make returns (model, example_inputs)",
+        "swath compare model.py:make    # make returns (model, example_inputs, make_inputs)",
+    ),
 )

@@ -103,12 +103,8 @@ def _bench(settings: Settings, say: Say) -> Outcome:
 
 
 def _bench_models(settings: Settings, models: list[str], say: Say) -> tuple[BenchReport, str]:
-    from swath.report.models import load_model
-
-    for name in models:  # a wrong name is told here, with its reason, and not by every peer
-        say(f"loading {name}")
-        load_model(name)
     from swath.report.bench import BenchSettings, bench
+    from swath.report.bench_case import load_case
     from swath.report.bench_peers import PEERS
     from swath.report.bench_table import bench_table
 
@@ -117,6 +113,9 @@ def _bench_models(settings: Settings, models: list[str], say: Say) -> tuple[Benc
     if unknown:
         raise click.BadParameter(f"there is no peer {unknown[0]!r}; there are {', '.join(known)}",
                                  param_hint="--peers")  # fmt: skip
+    for name in models:  # a wrong one is told here, with its reason, and not by every peer
+        say(f"loading {name}")
+        load_case(name)
     chosen = BenchSettings(
         batches=settings.batches,
         threads=settings.threads,

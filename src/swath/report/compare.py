@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swath.artifact.manifest import OutputSpec
+from swath.errors import Problem, SwathError
 from swath.report.arguments import Arguments, CallForm, flat_outputs
 from swath.report.models import NamedModel
 from swath.report.rows import take_along, take_rows
@@ -205,8 +206,12 @@ class Comparer:
         return flat_outputs(self.manifest.result, result)
 
     def eager(self, arrays: Sequence[Array]) -> list[Array]:
-        """The model's outputs in eager PyTorch."""
-        return flat_outputs(self.manifest.result, self._eager(self.form.arguments(arrays)))
+        """The model's outputs in eager PyTorch. Raises SwathError SW412 where it fails."""
+        try:
+            result = self._eager(self.form.arguments(arrays))
+        except Exception as error:  # whatever the model raises
+            raise _eager_failed(self.manifest.name, error) from error
+        return flat_outputs(self.manifest.result, result)
 
     def eager_float64(self, arrays: Sequence[Array]) -> list[Array]:
         """The same with every float in float64."""
@@ -277,6 +282,18 @@ class Comparer:
             take_along(array, spec, rows)
             for array, spec in zip(outputs, self.manifest.outputs, strict=True)
         ]
+
+
+def _eager_failed(name: str, error: Exception) -> SwathError:
+    said = " ".join(f"{type(error).__name__}: {error}".split())[:400]
+    return SwathError(
+        Problem(
+            "SW412",
+            f"{name} fails in eager PyTorch on the rows to compare",
+            said,
+            "give rows that the model takes: --inputs rows.npz, or a make_inputs of the factory",
+        )
+    )
 
 
 @contextmanager

@@ -27,7 +27,9 @@ class KernelLine(msgspec.Struct, frozen=True):
     destination   where its result goes
     origin        the value that it makes, and module path, file and line in the model
     flops         floating point operations per row; a multiply-add is two
-    table_bytes   bytes of table rows read per row, in cache lines
+    table_bytes   bytes of table rows read per row, in cache lines; 0 for bags
+    bag_bytes     bytes of table rows read per id of a bag, in cache lines; 0 for other kernels
+    tables_size   bytes of the tables that it looks up in
     weight_bytes  bytes of weights read per swath
     moved_bytes   bytes per row read from and written to inputs, scratch and outputs
     """
@@ -39,6 +41,8 @@ class KernelLine(msgspec.Struct, frozen=True):
     origin: str
     flops: float
     table_bytes: float
+    bag_bytes: float
+    tables_size: int
     weight_bytes: float
     moved_bytes: float
 
@@ -57,7 +61,8 @@ class BufferLine(msgspec.Struct, frozen=True):
 
 
 class CompileReport(msgspec.Struct, frozen=True):
-    """All of report.json. `scratch_bytes` is the arena of one thread, its peak."""
+    """All of report.json. `scratch_bytes` is the arena of one thread, its peak; what lies behind the
+    buffers are addresses of table rows."""
 
     passes: tuple[PassLine, ...]
     kernels: tuple[KernelLine, ...]

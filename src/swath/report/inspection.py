@@ -181,7 +181,9 @@ def kernels_text(report: CompileReport) -> str:
                 str(kernel.number),
                 kernel.function or kernel.kind,
                 count_text(kernel.flops),
-                f"{kernel.table_bytes:.0f}",
+                f"{kernel.table_bytes:.0f}"
+                if not kernel.bag_bytes
+                else f"{kernel.bag_bytes:.0f}/id",
                 size_text(kernel.weight_bytes),
                 f"{kernel.moved_bytes:.0f}",
                 "",
@@ -229,6 +231,10 @@ def memory_text(report: CompileReport) -> str:
             ]
         )
     together = sum(line.bytes for line in report.buffers)
+    end = max((line.offset + line.bytes for line in report.buffers), default=0)
+    if report.scratch_bytes > end:
+        # What isn't a buffer are the addresses of table rows that are fetched for the next swath.
+        rows.append(["addresses", "", "", str(end), str(report.scratch_bytes - end), "all"])
     return "\n".join(
         [
             *columns(rows, left=(0, 1)),
@@ -240,15 +246,16 @@ def memory_text(report: CompileReport) -> str:
 
 def roofline_text(report: CompileReport, found: Roofline) -> str:
     """Every kernel's limit, the whole against what was measured."""
-    rows = [["", "function", "limit us", "share", "bound by", "", "makes"]]
+    rows = [["", "function", "measured us", "limit us", "of limit", "bound by", "", "makes"]]
     for limit, kernel in zip(found.kernels, report.kernels, strict=True):
-        share = limit.limit / found.limit if found.limit else 0.0
+        measured = limit.measured or 0.0
         rows.append(
             [
                 str(kernel.number),
                 kernel.function or kernel.kind,
-                f"{limit.limit:.2f}",
-                f"{share:.1%}",
+                "" if limit.measured is None else f"{measured:.3g}",
+                f"{limit.limit:.3g}",
+                f"{limit.limit / measured:.0%}" if measured else "",
                 limit.bound,
                 "",
                 shortened(kernel.origin, 80),
@@ -262,7 +269,7 @@ def roofline_text(report: CompileReport, found: Roofline) -> str:
     return "\n".join(
         [
             f"{found.machine['processor']}, one core: {machine}",
-            *columns(rows, left=(1, 4, 6)),
+            *columns(rows, left=(1, 5, 7)),
             f"batch {found.batch}, one thread: limit {found.limit:.1f} us, measured "
             f"{found.measured:.1f} us ({found.share:.0%} of what is possible kernel by kernel), "
             f"{found.gflops:.1f} GFLOP/s",

@@ -14,8 +14,10 @@ from swath.report.compile_report import BufferLine, CompileReport, KernelLine, P
 from swath.stages.schedule import kernel_work
 from swath.stages.scratch import buffer_bytes, lifetimes
 from swath.tile.expressions import views_of
-from swath.tile.kernels import Kernel, Lookup, Order, Program, expressions_of
+from swath.tile.kernels import Bag, Kernel, Lookup, Order, Program, expressions_of
 from swath.tile.views import Buffer, BufferKind, View
+
+LINE_BYTES = 64
 
 
 def compile_report(
@@ -68,9 +70,29 @@ def _kernel_line(number: int, kernel: Kernel, function: str) -> KernelLine:
         kernel.comment,
         flops,
         table_bytes if isinstance(kernel, Lookup) else 0.0,
+        _bag_bytes(kernel),
+        _tables_size(kernel),
         float(weights),
         float(sum(map(_bytes, [*moved, *written]))),
     )
+
+
+def _bag_bytes(kernel: Kernel) -> float:
+    if not isinstance(kernel, Bag):
+        return 0.0
+    size = kernel.destination.shape[-1] * kernel.entry.table.dtype.size
+    return float(-(-size // LINE_BYTES) * LINE_BYTES)
+
+
+def _tables_size(kernel: Kernel) -> int:
+    if isinstance(kernel, Bag):
+        entries = (kernel.entry,)
+    elif isinstance(kernel, Lookup):
+        entries = kernel.entries
+    else:
+        return 0
+    width = kernel.destination.shape[-1]
+    return sum(entry.rows * width * entry.table.dtype.size for entry in entries)
 
 
 def _written(kernel: Kernel) -> list[View]:

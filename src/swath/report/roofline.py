@@ -4,8 +4,9 @@ limit     the least time that a kernel can take on one core: the largest of its 
           the measured float32 peak, its table rows at the measured time of a random row, its
           weights (read once a swath) and its buffers (which stay in L1 and L2) at the measured
           bandwidths
-measured  the median time of a call of the whole program with one thread, on synthetic inputs
-share     the sum of the limits of all kernels over the measured time
+measured  the median time of a call of the whole program with one thread, on synthetic inputs;
+          a kernel's is its part of it (see `swath.report.profile`)
+share     the limit over the measured time
 """
 
 from __future__ import annotations
@@ -14,25 +15,30 @@ from dataclasses import asdict
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from swath.artifact.manifest import Manifest
-from swath.artifact.tables import item_bytes
 from swath.errors import EnvironmentProblem, Problem
 from swath.report.compile_report import CompileReport, KernelLine
 from swath.report.machine import L2_BYTES, Machine, ProbeError, measure_machine
+from swath.report.profile import kernel_shares
 from swath.report.program_bench import INPUT_SETS, time_program
+from swath.report.synthetic import LONGEST_BAG
 from swath.runtime import load
 
 LINE_BYTES = 64
+_ROUNDS = 6  # the best of them counts: others may keep the machine busy
 
 
 class KernelLimit(msgspec.Struct, frozen=True):
     """The limit of one kernel (by its number) in one call, in microseconds, and what sets it:
-    "arithmetic", "table rows", "weights" or "buffers"."""
+    "arithmetic", "table rows", "weights" or "buffers"; the microseconds that it really takes, null
+    where they can't be measured."""
 
     number: int
     limit: float
     bound: str
+    measured: float | None = None
 
 
 class Roofline(msgspec.Struct, frozen=True):
@@ -51,7 +57,7 @@ class Roofline(msgspec.Struct, frozen=True):
 def probe_machine() -> Machine:
     """The limits of this machine. Raises EnvironmentProblem SW304."""
     try:
-        return measure_machine()
+        return measure_machine(rounds=_ROUNDS)
     except ProbeError as error:
         raise EnvironmentProblem(
             Problem(
@@ -68,7 +74,13 @@ def roofline(path: Path, manifest: Manifest, report: CompileReport, batch: int) 
     machine = probe_machine()
     with load(path, threads=1) as program:
         measured = time_program(program, batch, 1.0).median
-    limits = kernel_limits(manifest, report, machine, batch)
+    limits = kernel_limits(report, machine, batch)
+    shares = kernel_shares(path, manifest, len(limits), batch)
+    if shares:
+        limits = [
+            replace(kernel, measured=round(part * measured, 4))
+            for kernel, part in zip(limits, shares, strict=True)
+        ]
     limit = sum(kernel.limit for kernel in limits)
     flops = sum(kernel.flops for kernel in report.kernels) * batch
     return Roofline(
@@ -82,32 +94,33 @@ def roofline(path: Path, manifest: Manifest, report: CompileReport, batch: int) 
     )
 
 
-def kernel_limits(
-    manifest: Manifest, report: CompileReport, machine: Machine, batch: int
-) -> list[KernelLimit]:
+def kernel_limits(report: CompileReport, machine: Machine, batch: int) -> list[KernelLimit]:
     """The limit of every kernel in a call of `batch` rows on one core."""
-    tables = sum(table.rows * table.width * item_bytes(table.dtype) for table in manifest.tables)
-    read = sum(kernel.table_bytes for kernel in report.kernels) * batch
-    touched = min(float(tables), read * INPUT_SETS)
     swaths = -(-batch // report.rows_per_swath)
     weights = sum(kernel.weight_bytes for kernel in report.kernels)
-    return [_limit(kernel, machine, batch, swaths, weights, touched) for kernel in report.kernels]
+    return [_limit(kernel, machine, batch, swaths, weights) for kernel in report.kernels]
 
 
 def _limit(
-    kernel: KernelLine, machine: Machine, batch: int, swaths: int, weights: float, touched: float
+    kernel: KernelLine, machine: Machine, batch: int, swaths: int, weights: float
 ) -> KernelLimit:
     # The weights of all kernels pass through the cache in turn: together they decide the level.
     level = weights if weights > L2_BYTES else kernel.weight_bytes
     per_byte = machine.weight_seconds(level) / level if level else 0.0
+    read = _row_bytes(kernel) * batch
     seconds = {
         "arithmetic": machine.arithmetic_seconds(kernel.flops * batch),
-        "table rows": _row_seconds(machine, kernel.table_bytes * batch, touched),
+        "table rows": _row_seconds(machine, read, min(kernel.tables_size, read * INPUT_SETS)),
         "weights": per_byte * kernel.weight_bytes * swaths,
         "buffers": kernel.moved_bytes * batch / (machine.l1_gbytes * 1e9),
     }
     bound = max(seconds, key=lambda name: seconds[name])
     return KernelLimit(kernel.number, round(seconds[bound] * 1e6, 4), bound)
+
+
+def _row_bytes(kernel: KernelLine) -> float:
+    """Bytes of table rows per row, bags being as long as those of the synthetic inputs."""
+    return kernel.table_bytes + kernel.bag_bytes * LONGEST_BAG / 2
 
 
 def _row_seconds(machine: Machine, read: float, touched: float) -> float:
