@@ -61,7 +61,7 @@ class Compilation:
     source: str
 
 
-def compile(  # noqa: A001 - the word that users know from torch.compile
+def compile(
     model: Any,
     example_inputs: Any,
     *,
@@ -84,14 +84,14 @@ def compile(  # noqa: A001 - the word that users know from torch.compile
 
     options = options or Options()
     declared = dict(inputs or {})
-    imported = import_program(model, example_inputs, dynamic_shapes=dynamic_shapes,
-                              inputs=declared)
+    imported = import_program(model, example_inputs, dynamic_shapes=dynamic_shapes, inputs=declared)
     name = type(model).__name__
     return compile_imported(imported, name, declared, options)[0]
 
 
-def compile_imported(imported: Imported, name: str, declared: Mapping[str, Input],
-                     options: Options) -> tuple[Program, Compilation]:
+def compile_imported(
+    imported: Imported, name: str, declared: Mapping[str, Input], options: Options
+) -> tuple[Program, Compilation]:
     """The steps after the import: row form, passes, kernels, C++, artefact."""
     _check_declarations(declared, imported.signature)
     clock = Clock()
@@ -101,8 +101,10 @@ def compile_imported(imported: Imported, name: str, declared: Mapping[str, Input
     clock.mark("passes")
     computed, sources = _computed_outputs(graph, debatched.output_rows)
     provenance = Provenance(computed)
-    names = {value: leaf.name for value, leaf in zip(graph.inputs, imported.signature.inputs,
-                                                     strict=True)}
+    names = {
+        value: leaf.name
+        for value, leaf in zip(graph.inputs, imported.signature.inputs, strict=True)
+    }
 
     def policy(ids: Value, position: int) -> tuple[str, int]:
         source = provenance.source(ids, position)
@@ -138,8 +140,15 @@ def compile_imported(imported: Imported, name: str, declared: Mapping[str, Input
     )
     folder = Path(tempfile.mkdtemp(prefix="swath-"))
     path = write_artifact(folder / f"{name}.swath", contents)
-    compilation = Compilation(debatched.graph, graph, debatched.input_rows,
-                              debatched.output_rows, tuple(reports), program, source)
+    compilation = Compilation(
+        debatched.graph,
+        graph,
+        debatched.input_rows,
+        debatched.output_rows,
+        tuple(reports),
+        program,
+        source,
+    )
     return load_temporary(path, threads=options.threads or None), compilation
 
 
@@ -148,9 +157,12 @@ def _check_declarations(declared: Mapping[str, Input], signature: Signature) -> 
     for name in declared:
         if name not in known:
             raise InvalidInput(
-                Problem("SW020", f"the model has no input {name!r}",
-                        f"its inputs are {', '.join(known)}",
-                        "declare an input under one of these names")
+                Problem(
+                    "SW020",
+                    f"the model has no input {name!r}",
+                    f"its inputs are {', '.join(known)}",
+                    "declare an input under one of these names",
+                )
             )
 
 
@@ -191,12 +203,14 @@ def _weights(state: State) -> tuple[WeightsBuilder, dict[Buffer, int]]:
     return builder, offsets
 
 
-def _build(source: str, program: tile.Program,
-           options: Options) -> tuple[list[Library], dict[str, str]]:
+def _build(
+    source: str, program: tile.Program, options: Options
+) -> tuple[list[Library], dict[str, str]]:
     with tempfile.TemporaryDirectory(prefix="swath-build-") as folder:
         path = write_sources(Path(folder) / "source", source)
-        built = build_libraries(path, Path(folder) / "lib", options.targets,
-                                find_compiler(options.compiler))
+        built = build_libraries(
+            path, Path(folder) / "lib", options.targets, find_compiler(options.compiler)
+        )
         libraries = [
             Library(isa, library.read_bytes(), program.scratch_bytes)
             for isa, library in built.items()
@@ -204,8 +218,9 @@ def _build(source: str, program: tile.Program,
         return libraries, {file.name: file.read_text() for file in sorted(path.parent.iterdir())}
 
 
-def _input_specs(graph: Graph, rows: tuple[RowAxis | None, ...],
-                 signature: Signature) -> list[InputSpec]:
+def _input_specs(
+    graph: Graph, rows: tuple[RowAxis | None, ...], signature: Signature
+) -> list[InputSpec]:
     specs: list[InputSpec] = []
     for value, axis, leaf in zip(graph.inputs, rows, signature.inputs, strict=True):
         shape = tuple(dim if isinstance(dim, int) else 1 for dim in value.type.shape)
@@ -225,9 +240,13 @@ def _input_specs(graph: Graph, rows: tuple[RowAxis | None, ...],
     return specs
 
 
-def _output_specs(graph: Graph, rows: tuple[RowAxis | None, ...],
-                  sources: list[OutputSource | None], signature: Signature,
-                  weights: WeightsBuilder) -> list[OutputSpec]:
+def _output_specs(
+    graph: Graph,
+    rows: tuple[RowAxis | None, ...],
+    sources: list[OutputSource | None],
+    signature: Signature,
+    weights: WeightsBuilder,
+) -> list[OutputSpec]:
     specs: list[OutputSpec] = []
     for index, (value, axis, source, leaf) in enumerate(
         zip(graph.outputs, rows, sources, signature.outputs, strict=True)
@@ -248,8 +267,9 @@ def _output_specs(graph: Graph, rows: tuple[RowAxis | None, ...],
     return specs
 
 
-def _lookup_specs(state: State, provenance: Provenance,
-                  names: Mapping[Value, str]) -> list[LookupSpec]:
+def _lookup_specs(
+    state: State, provenance: Provenance, names: Mapping[Value, str]
+) -> list[LookupSpec]:
     specs: list[LookupSpec] = []
     for entry, ids, position in state.entries:
         source = provenance.source(ids, position)

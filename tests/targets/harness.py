@@ -54,8 +54,15 @@ class Generated:
     `policy` is (policy, default row) of every lookup; `extra` are more flags for the compiler.
     """
 
-    def __init__(self, graph: Graph, isa: str = "x86-64-v3", *, rows_per_swath: int = 0,
-                 policy: tuple[str, int] = ("error", 0), extra: Sequence[str] = ("-O1",)) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        isa: str = "x86-64-v3",
+        *,
+        rows_per_swath: int = 0,
+        policy: tuple[str, int] = ("error", 0),
+        extra: Sequence[str] = ("-O1",),
+    ) -> None:
         self.graph = graph
         self.state = lower(graph, lambda _ids, _position: policy)
         builder = WeightsBuilder()
@@ -92,10 +99,17 @@ class Generated:
             for x, without in zip(inputs, without_rows, strict=True)
         ]
         call = Call(
-            _pointers(inputs), _longs(row_bytes),
-            _longs([x.shape[0] if x.ndim else 1 for x in inputs]), _pointers(outputs),
-            self.weights.ctypes.data, _pointers(self.tables), rows, 0, rows,
-            scratch.ctypes.data + start, ctypes.pointer(self.fault),
+            _pointers(inputs),
+            _longs(row_bytes),
+            _longs([x.shape[0] if x.ndim else 1 for x in inputs]),
+            _pointers(outputs),
+            self.weights.ctypes.data,
+            _pointers(self.tables),
+            rows,
+            0,
+            rows,
+            scratch.ctypes.data + start,
+            ctypes.pointer(self.fault),
         )
         self.library.swath_run(ctypes.byref(call))
         return outputs

@@ -88,8 +88,12 @@ class Case:
         return arrays
 
 
-def check(build: Callable[[Case], Value | tuple[Value, ...]], rows: int = 21,
-          tolerance: float = 2e-6, isa: str = "x86-64-v3") -> Generated:
+def check(
+    build: Callable[[Case], Value | tuple[Value, ...]],
+    rows: int = 21,
+    tolerance: float = 2e-6,
+    isa: str = "x86-64-v3",
+) -> Generated:
     case = Case()
     outputs = build(case)
     graph = case.builder.build(outputs if isinstance(outputs, tuple) else (outputs,))
@@ -120,26 +124,38 @@ CASES: dict[str, Callable[[Case], Value | tuple[Value, ...]]] = {
     "transposed": lambda c: c.add(Permute((0, 2, 1)), c.x(6, 9)),
     "expand": lambda c: c.add(Expand((1, 4, 9)), c.add(Unary("exp"), c.x(1, 9))),
     "concat of parts": lambda c: c.add(
-        Concat(1), relu_of(c, c.x(3)), c.x(5), c.add(Linear(), c.x(6), c.w(20, 6), c.w(20))),
+        Concat(1), relu_of(c, c.x(3)), c.x(5), c.add(Linear(), c.x(6), c.w(20, 6), c.w(20))
+    ),
     "nested concat": lambda c: c.add(
-        Concat(1), c.add(Concat(1), relu_of(c, c.x(3)), c.x(2)), relu_of(c, c.x(17))),
+        Concat(1), c.add(Concat(1), relu_of(c, c.x(3)), c.x(2)), relu_of(c, c.x(17))
+    ),
     "strided slice": lambda c: relu_of(c, c.add(Slice(1, 1, 10, 3), c.x(11))),
     "take": lambda c: c.add(Take(1, (3, 0, 0, 2)), c.x(5, 8)),
     "take of the last axis": lambda c: c.add(Take(2, (3, 0, 2)), c.x(5, 8)),
     "where": lambda c: c.add(
-        Where(), c.add(Binary("gt"), x := c.x(4, 5), c.w(5)), x, c.add(Unary("neg"), x)),
+        Where(), c.add(Binary("gt"), x := c.x(4, 5), c.w(5)), x, c.add(Unary("neg"), x)
+    ),
     "bool output": lambda c: c.add(Binary("lt"), c.x(9), c.w(9)),
     "mask arithmetic": lambda c: c.add(
-        Cast(F32), c.add(Binary("logical_and"), c.add(Binary("gt"), x := c.x(33), c.w(33)),
-                         c.add(Unary("logical_not"), c.add(Binary("lt"), x, c.w(33))))),
+        Cast(F32),
+        c.add(
+            Binary("logical_and"),
+            c.add(Binary("gt"), x := c.x(33), c.w(33)),
+            c.add(Unary("logical_not"), c.add(Binary("lt"), x, c.w(33))),
+        ),
+    ),
     "integers": lambda c: c.add(
-        Binary("remainder"), c.add(Binary("sub"), c.x(7, dtype=I64), c.x(7, dtype=I64)),
-        c.constant(np.array([3, -3, 2, 1, -1, 7, 5]))),
+        Binary("remainder"),
+        c.add(Binary("sub"), c.x(7, dtype=I64), c.x(7, dtype=I64)),
+        c.constant(np.array([3, -3, 2, 1, -1, 7, 5])),
+    ),
     "integer mask": lambda c: c.add(
-        Cast(F32), c.add(Binary("ne"), c.x(9, dtype=I64), c.constant(np.array(0)))),
+        Cast(F32), c.add(Binary("ne"), c.x(9, dtype=I64), c.constant(np.array(0)))
+    ),
     "sum over fields": lambda c: c.add(Reduce("sum", (1,), True), c.x(26, 16)),
     "sum of products": lambda c: c.add(
-        Reduce("sum", (2,), False), c.add(Binary("mul"), c.x(5, 40), c.x(5, 40))),
+        Reduce("sum", (2,), False), c.add(Binary("mul"), c.x(5, 40), c.x(5, 40))
+    ),
     "mean": lambda c: c.add(Reduce("mean", (1, 2), False), c.x(5, 7)),
     "max": lambda c: relu_of(c, c.add(Reduce("max", (2,), False), c.x(5, 19))),
     "min over rows of one": lambda c: c.add(Reduce("min", (1,), False), c.x(3)),
@@ -153,59 +169,77 @@ CASES: dict[str, Callable[[Case], Value | tuple[Value, ...]]] = {
     "narrow linear": lambda c: c.add(Linear(), c.x(45), c.w(1, 45), c.w(1)),
     "linear on fields": lambda c: c.add(Linear(), c.x(26, 16), c.w(24, 16), c.w(24)),
     "linear with residual": lambda c: c.add(
-        Binary("add"), c.add(Binary("mul"), x := c.x(40), c.add(Linear(), x, c.w(40, 40))), x),
+        Binary("add"), c.add(Binary("mul"), x := c.x(40), c.add(Linear(), x, c.w(40, 40))), x
+    ),
     "product of linears": lambda c: c.add(
-        Binary("mul"), c.add(Linear(), x := c.x(9), c.w(20, 9)), c.add(Linear(), x, c.w(20, 9))),
+        Binary("mul"), c.add(Linear(), x := c.x(9), c.w(20, 9)), c.add(Linear(), x, c.w(20, 9))
+    ),
     "linear used twice": lambda c: c.add(
-        Binary("mul"), y := c.add(Linear(), c.x(9), c.w(20, 9), c.w(20)), y),
+        Binary("mul"), y := c.add(Linear(), c.x(9), c.w(20, 9), c.w(20)), y
+    ),
     "bool of linear": lambda c: c.add(
-        Binary("gt"), c.add(Linear(), c.x(9), c.w(20, 9)), c.constant(np.array(0, np.float32))),
+        Binary("gt"), c.add(Linear(), c.x(9), c.w(20, 9)), c.constant(np.array(0, np.float32))
+    ),
     "two layers": lambda c: c.add(
-        Linear(), relu_of(c, c.add(Linear(), c.x(30), c.w(64, 30), c.w(64))), c.w(1, 64), c.w(1)),
+        Linear(), relu_of(c, c.add(Linear(), c.x(30), c.w(64, 30), c.w(64))), c.w(1, 64), c.w(1)
+    ),
     "matmul of rows": lambda c: c.add(MatMul(), c.x(2, 26, 8), c.x(2, 8, 26)),
     "matmul transposed": lambda c: c.add(
-        MatMul(), c.x(2, 9, 8), c.add(Permute((0, 1, 3, 2)), c.x(2, 9, 8))),
+        MatMul(), c.x(2, 9, 8), c.add(Permute((0, 1, 3, 2)), c.x(2, 9, 8))
+    ),
     "matmul by weights": lambda c: c.add(MatMul(), c.x(5, 6, 8), c.w(5, 8, 12)),
     "matmul of weights": lambda c: c.add(MatMul(), c.w(12, 30), c.x(30, 16)),
     "matmul to a column": lambda c: c.add(MatMul(), c.x(5, 8), c.x(8, 1)),
     "packed pairs": lambda c: c.add(
-        MatMul(), c.add(Reshape((1, 30, 1, 8)), c.x(30, 8)), c.w(30, 8, 8)),
-    "convolution": lambda c: relu_of(c, c.add(
-        Convolution((1, 1), ((2, 2), (0, 0)), (1, 1), 1), c.x(1, 26, 16), c.w(4, 1, 5, 1),
-        c.w(4))),
+        MatMul(), c.add(Reshape((1, 30, 1, 8)), c.x(30, 8)), c.w(30, 8, 8)
+    ),
+    "convolution": lambda c: relu_of(
+        c,
+        c.add(
+            Convolution((1, 1), ((2, 2), (0, 0)), (1, 1), 1),
+            c.x(1, 26, 16),
+            c.w(4, 1, 5, 1),
+            c.w(4),
+        ),
+    ),
     "convolution in groups": lambda c: c.add(
-        Convolution((2,), ((1, 1),), (1,), 2), c.x(6, 17), c.w(8, 3, 3), c.w(8)),
+        Convolution((2,), ((1, 1),), (1,), 2), c.x(6, 17), c.w(8, 3, 3), c.w(8)
+    ),
     "max pool": lambda c: c.add(Pool("max", (2, 3), (2, 1), ((0, 0), (1, 1))), c.x(3, 8, 9)),
     "mean pool": lambda c: c.add(
-        Pool("mean", (3,), (2,), ((1, 1),), count_padding=False), c.x(3, 9)),
+        Pool("mean", (3,), (2,), ((1, 1),), count_padding=False), c.x(3, 9)
+    ),
     "embedding": lambda c: c.add(Embedding(), c.w(9, 20), c.x(3, dtype=I64, high=9)),
     "embedding of floats": lambda c: c.add(
-        Embedding(), c.w(9, 5), c.add(Cast(I64), c.add(Unary("abs"), c.x(3)))),
+        Embedding(), c.w(9, 5), c.add(Cast(I64), c.add(Unary("abs"), c.x(3)))
+    ),
     "lookups": lambda c: c.add(
-        Reshape((1, 48)), c.add(LookupGroup(), c.x(3, dtype=I64, high=5),
-                                *(c.w(5 + i, 16) for i in range(3)))),
+        Reshape((1, 48)),
+        c.add(LookupGroup(), c.x(3, dtype=I64, high=5), *(c.w(5 + i, 16) for i in range(3))),
+    ),
     "index": lambda c: c.add(Index((1,)), c.x(7, 9), c.constant(np.array([2, -1, 0]))),
     "index by values": lambda c: c.add(
-        Index((0, 1)), c.x(7, 9), c.constant(np.array([0])), c.x(dtype=I64, high=7)),
+        Index((0, 1)), c.x(7, 9), c.constant(np.array([0])), c.x(dtype=I64, high=7)
+    ),
     "gather": lambda c: c.add(Gather(2), c.x(3, 9), c.x(3, 4, dtype=I64, high=9)),
-    "scatter add": lambda c: c.add(
-        Scatter(1, "add"), c.x(9), c.x(4, dtype=I64, high=9), c.x(4)),
+    "scatter add": lambda c: c.add(Scatter(1, "add"), c.x(9), c.x(4, dtype=I64, high=9), c.x(4)),
     "index put": lambda c: c.add(
-        IndexPut((1,), accumulate=False), c.x(9), c.x(2), c.constant(np.array([1, 5]))),
+        IndexPut((1,), accumulate=False), c.x(9), c.x(2), c.constant(np.array([1, 5]))
+    ),
     "sort": lambda c: c.builder.add_node(Sort(1, descending=True), (c.x(40),)),
     "topk": lambda c: c.builder.add_node(TopK(3, 2, largest=True), (c.x(4, 9),)),
     "values of topk side by side": lambda c: c.builder.add_node(
-        TopK(3, 1, largest=True), (c.x(9, 21),))[0],
-    "smallest values": lambda c: c.builder.add_node(
-        TopK(4, 1, largest=False), (c.x(9, 21),))[0],
+        TopK(3, 1, largest=True), (c.x(9, 21),)
+    )[0],
+    "smallest values": lambda c: c.builder.add_node(TopK(4, 1, largest=False), (c.x(9, 21),))[0],
     "argmax": lambda c: c.add(ArgReduce("max", 2, keepdim=False), c.x(4, 9)),
     "cumsum": lambda c: c.add(Cumulative("sum", 1), c.x(9, 3)),
     "output twice": lambda c: (y := relu_of(c, c.x(5)), c.add(Unary("exp"), y)),
     "output of a view": lambda c: (x := c.x(5, 4), c.add(Permute((0, 2, 1)), x))[1],
     "reshape of a transpose": lambda c: relu_of(
-        c, c.add(Reshape((1, 54)), c.add(Permute((0, 2, 1)), c.x(6, 9)))),
-    "float64": lambda c: c.add(
-        Cast(F32), c.add(Unary("exp"), c.add(Cast(DType.FLOAT64), c.x(9)))),
+        c, c.add(Reshape((1, 54)), c.add(Permute((0, 2, 1)), c.x(6, 9)))
+    ),
+    "float64": lambda c: c.add(Cast(F32), c.add(Unary("exp"), c.add(Cast(DType.FLOAT64), c.x(9)))),
 }
 
 

@@ -33,7 +33,13 @@ def test_cases_run_clean(isa: str) -> None:
         # numpy's own allocator hides overruns of small arrays
         "NUMPY_MADVISE_HUGEPAGE": "0",
     }
-    done = subprocess.run([sys.executable, "-m", "tests.targets.sanitized", isa], cwd=ROOT,
-                          env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.targets.sanitized", isa],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
     assert "cases ran clean" in done.stdout

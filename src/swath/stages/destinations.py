@@ -50,8 +50,9 @@ def plan_destinations(graph: Graph) -> dict[Value, Place]:
     return places
 
 
-def _claim(value: Value, place: Place, producers: dict[Value, Node],
-           places: dict[Value, Place]) -> None:
+def _claim(
+    value: Value, place: Place, producers: dict[Value, Node], places: dict[Value, Place]
+) -> None:
     chain = [value]
     while (node := producers.get(chain[-1])) is not None and isinstance(node.op, Reshape):
         chain.append(node.inputs[0])

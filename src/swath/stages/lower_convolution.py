@@ -80,7 +80,7 @@ def lower_pool(state: State, node: Node) -> None:
 def _counts(state: State, node: Node, op: Pool) -> View:
     """How many elements each window of a mean divides by."""
     shape = node.output.type.static_shape
-    sizes = node.inputs[0].type.static_shape[-len(op.kernel):]
+    sizes = node.inputs[0].type.static_shape[-len(op.kernel) :]
     counts = np.ones((), np.float32)
     for axis, size in enumerate(sizes):
         before, after = op.padding[axis]
@@ -115,8 +115,9 @@ def _padded(state: State, x: Value, padding: tuple[tuple[int, int], ...], border
     return padded
 
 
-def _windows(view: View, kernel: tuple[int, ...], stride: tuple[int, ...],
-             dilation: tuple[int, ...]) -> View:
+def _windows(
+    view: View, kernel: tuple[int, ...], stride: tuple[int, ...], dilation: tuple[int, ...]
+) -> View:
     """[lead..., *kernel, *positions]: every window of the trailing axes."""
     lead = len(view.shape) - len(kernel)
     sizes = view.shape[lead:]

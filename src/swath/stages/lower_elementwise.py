@@ -167,9 +167,11 @@ def _same_elements(lowered: Lowered, part: View) -> bool:
     """True if a view lies where the part is, whatever the strides of its unit axes."""
     if not isinstance(lowered, View):
         return False
+
     def key(view: View) -> object:
         axes = [(n, s) for n, s in zip(view.shape, view.strides, strict=True) if n != 1]
         return (view.buffer, view.offset, axes)
+
     return key(lowered) == key(part)
 
 

@@ -20,15 +20,17 @@ def lower_index(state: State, node: Node) -> None:
     index_shape = _static(broadcast_shapes(*(v.type.static_shape for v in node.inputs[1:])))
     first = _first_index_axis(axes)
     after = len(shape) - first - len(index_shape)
-    positions = tuple(
-        _placed(state, value, index_shape, shape, after) for value in node.inputs[1:]
-    )
+    positions = tuple(_placed(state, value, index_shape, shape, after) for value in node.inputs[1:])
     kept = [axis for axis in range(len(source.shape)) if axis not in axes]
     strides = [source.strides[axis] for axis in kept]
     strides[first:first] = [0] * len(index_shape)
     base = View(source.buffer, source.offset, shape, tuple(strides))
-    load = LoadAt(base, tuple(source.strides[a] for a in axes),
-                  tuple(source.shape[a] for a in axes), positions)
+    load = LoadAt(
+        base,
+        tuple(source.strides[a] for a in axes),
+        tuple(source.shape[a] for a in axes),
+        positions,
+    )
     state.define(node.output, Deferred(shape, load))
 
 
@@ -41,8 +43,9 @@ def _static(shape: tuple[object, ...]) -> tuple[int, ...]:
     return tuple(size for size in shape if isinstance(size, int))
 
 
-def _placed(state: State, value: Value, index_shape: tuple[int, ...], shape: tuple[int, ...],
-            after: int) -> Expression:
+def _placed(
+    state: State, value: Value, index_shape: tuple[int, ...], shape: tuple[int, ...], after: int
+) -> Expression:
     """An index tensor broadcast to the loops; `after` loop axes follow the index axes."""
     view = state.view(value)
     spread = view.expand(index_shape).reshape((*index_shape, *([1] * after)))
@@ -58,8 +61,9 @@ def lower_gather(state: State, node: Node) -> None:
     shape = node.output.type.static_shape
     strides = tuple(0 if i == axis else s for i, s in enumerate(source.strides))
     base = View(source.buffer, source.offset, shape, strides)
-    load = LoadAt(base, (source.strides[axis],), (source.shape[axis],),
-                  (state.settled(index, shape),))
+    load = LoadAt(
+        base, (source.strides[axis],), (source.shape[axis],), (state.settled(index, shape),)
+    )
     state.define(node.output, Deferred(shape, load))
 
 
@@ -70,8 +74,15 @@ def lower_scatter(state: State, node: Node) -> None:
     shape = index.type.static_shape
     source = state.view(values)
     source = View(source.buffer, source.offset, shape, source.strides)
-    _scatter(state, node, x, source, (node.op.axis,), (state.settled(index, shape),),
-             node.op.function == "add")
+    _scatter(
+        state,
+        node,
+        x,
+        source,
+        (node.op.axis,),
+        (state.settled(index, shape),),
+        node.op.function == "add",
+    )
 
 
 def lower_index_put(state: State, node: Node) -> None:
@@ -96,8 +107,15 @@ def lower_index_put(state: State, node: Node) -> None:
     _store(state, node, base, target, source, axes, positions, node.op.accumulate)
 
 
-def _scatter(state: State, node: Node, x: Value, source: View, axes: tuple[int, ...],
-             positions: tuple[Expression, ...], accumulate: bool) -> None:
+def _scatter(
+    state: State,
+    node: Node,
+    x: Value,
+    source: View,
+    axes: tuple[int, ...],
+    positions: tuple[Expression, ...],
+    accumulate: bool,
+) -> None:
     target = _copied(state, node, x)
     strides = tuple(0 if i in axes else s for i, s in enumerate(target.strides))
     base = View(target.buffer, target.offset, source.shape, strides)
@@ -110,13 +128,25 @@ def _copied(state: State, node: Node, x: Value) -> View:
     return target
 
 
-def _store(state: State, node: Node, base: View, target: View, source: View,
-           axes: tuple[int, ...], positions: tuple[Expression, ...], accumulate: bool) -> None:
+def _store(
+    state: State,
+    node: Node,
+    base: View,
+    target: View,
+    source: View,
+    axes: tuple[int, ...],
+    positions: tuple[Expression, ...],
+    accumulate: bool,
+) -> None:
     state.kernels.append(
-        ScatterStore(base, source, tuple(target.strides[a] for a in axes),
-                     tuple(target.shape[a] for a in axes), positions, accumulate,
-                     describe(node.output))
+        ScatterStore(
+            base,
+            source,
+            tuple(target.strides[a] for a in axes),
+            tuple(target.shape[a] for a in axes),
+            positions,
+            accumulate,
+            describe(node.output),
+        )
     )
     state.define(node.output, target)
-
-

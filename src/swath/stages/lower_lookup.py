@@ -31,8 +31,14 @@ def lower_lookup_group(state: State, node: Node) -> None:
     _lookup(state, node, state.settled(ids, shape), shape, ids, tuple(tables))
 
 
-def _lookup(state: State, node: Node, expression: Expression, shape: tuple[int, ...],
-            ids: Value, tables: tuple[Value, ...]) -> None:
+def _lookup(
+    state: State,
+    node: Node,
+    expression: Expression,
+    shape: tuple[int, ...],
+    ids: Value,
+    tables: tuple[Value, ...],
+) -> None:
     target = state.destination(node.output)
     width = node.output.type.static_shape[-1]
     spread = target.reshape((*shape, width))
@@ -50,8 +56,13 @@ def make_entry(state: State, table: Value, ids: Value, position: int) -> LookupE
     array = state.graph.constant(table)
     assert array is not None, "the frontend keeps tables constant"
     policy, default_row = state.policies(ids, position)
-    entry = LookupEntry(state.weights.table(table.name, array), array.shape[0], policy,
-                        default_row, len(state.entries))
+    entry = LookupEntry(
+        state.weights.table(table.name, array),
+        array.shape[0],
+        policy,
+        default_row,
+        len(state.entries),
+    )
     state.entries.append((entry, ids, position))
     return entry
 
@@ -63,9 +74,16 @@ def lower_embedding_bag(state: State, node: Node) -> None:
     target = state.destination(node.output)
     buffers = [_buffer(state, value) for value in (ids, offsets, *weights)]
     state.kernels.append(
-        Bag(target, buffers[0], buffers[1], buffers[2] if weights else None,
-            make_entry(state, table, ids, 0), node.op.mode, node.op.padding_id,
-            describe(node.output))
+        Bag(
+            target,
+            buffers[0],
+            buffers[1],
+            buffers[2] if weights else None,
+            make_entry(state, table, ids, 0),
+            node.op.mode,
+            node.op.padding_id,
+            describe(node.output),
+        )
     )
     state.define(node.output, target)
 

@@ -80,16 +80,23 @@ def _right_side(state: State, value: Value) -> tuple[View, bool]:
     return copy, False
 
 
-def _packed(state: State, left: View, matrix: Array, shape: tuple[int, ...],
-            comment: str) -> Deferred:
+def _packed(
+    state: State, left: View, matrix: Array, shape: tuple[int, ...], comment: str
+) -> Deferred:
     panels = pack_panels(matrix)
     right = whole(state.weights.add(panels), panels.shape)
     lead = (*shape[:-2], *panels.shape[-3:])
     return _product(left, right.expand(lead), True, shape, comment)
 
 
-def _product(left: View, right: View, packed: bool, shape: tuple[int, ...], comment: str,
-             turned: bool = False) -> Deferred:
+def _product(
+    left: View,
+    right: View,
+    packed: bool,
+    shape: tuple[int, ...],
+    comment: str,
+    turned: bool = False,
+) -> Deferred:
     def emit(destination: View, finish: Expression) -> Kernel:
         return Product(destination, left, right, packed, finish, comment, turned)
 

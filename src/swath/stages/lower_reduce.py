@@ -22,12 +22,17 @@ def lower_reduce(state: State, node: Node) -> None:
     kept = tuple(1 if axis in axes else size for axis, size in enumerate(shape))
     deferred = reduction(op.function, shape, axes, value, output.type.dtype, describe(output))
     assert deferred.shape == kept
-    state.define(output, Deferred(output.type.static_shape, deferred.expression,
-                                  deferred.pending))
+    state.define(output, Deferred(output.type.static_shape, deferred.expression, deferred.pending))
 
 
-def reduction(function: str, shape: tuple[int, ...], axes: tuple[int, ...], value: Expression,
-              dtype: DType, comment: str) -> Deferred:
+def reduction(
+    function: str,
+    shape: tuple[int, ...],
+    axes: tuple[int, ...],
+    value: Expression,
+    dtype: DType,
+    comment: str,
+) -> Deferred:
     """A pending reduction of `value` over `axes`, which stay with size 1."""
     kept = tuple(1 if axis in axes else size for axis, size in enumerate(shape))
 
@@ -75,14 +80,16 @@ def lower_topk(state: State, node: Node) -> None:
     _order(state, node, "topk", node.op.axis, node.op.k, node.op.largest)
 
 
-def _order(state: State, node: Node, function: str, axis: int, count: int,
-           descending: bool) -> None:
+def _order(
+    state: State, node: Node, function: str, axis: int, count: int, descending: bool
+) -> None:
     source = state.view(node.inputs[0])
     values, indices = (
         state.destination(value) if state.uses[value] else None for value in node.outputs
     )
-    state.kernels.append(Order(function, source, axis, count, descending, values, indices,
-                               describe(node.outputs[0])))
+    state.kernels.append(
+        Order(function, source, axis, count, descending, values, indices, describe(node.outputs[0]))
+    )
     for value, view in zip(node.outputs, (values, indices), strict=True):
         if view is not None:
             state.define(value, view)
@@ -96,8 +103,11 @@ def lower_arg_reduce(state: State, node: Node) -> None:
     target = state.destination(node.output)
     indices = target.reshape(kept)
     assert indices is not None, "unit axes always reshape"
-    state.kernels.append(Order(f"arg{node.op.function}", source, axis, 1, False, None, indices,
-                               describe(node.output)))
+    state.kernels.append(
+        Order(
+            f"arg{node.op.function}", source, axis, 1, False, None, indices, describe(node.output)
+        )
+    )
     state.define(node.output, target)
 
 
@@ -106,7 +116,16 @@ def lower_cumulative(state: State, node: Node) -> None:
     assert isinstance(node.op, Cumulative)
     source = state.view(node.inputs[0])
     target = state.destination(node.output)
-    state.kernels.append(Order(f"cum{node.op.function}", source, node.op.axis,
-                               source.shape[node.op.axis], False, target, None,
-                               describe(node.output)))
+    state.kernels.append(
+        Order(
+            f"cum{node.op.function}",
+            source,
+            node.op.axis,
+            source.shape[node.op.axis],
+            False,
+            target,
+            None,
+            describe(node.output),
+        )
+    )
     state.define(node.output, target)

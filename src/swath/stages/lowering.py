@@ -98,9 +98,12 @@ def lower(graph: Graph, policies: Policies) -> State:
         lowering = LOWERINGS.get(type(node.op))
         if lowering is None:
             raise InternalError(
-                Problem("SW930", f"`{node.op.name}` reached code generation",
-                        f"no lowering is listed for it: {describe(node.outputs[0])}",
-                        "Pass developer: add one to LOWERINGS, or a pass that rewrites the op")
+                Problem(
+                    "SW930",
+                    f"`{node.op.name}` reached code generation",
+                    f"no lowering is listed for it: {describe(node.outputs[0])}",
+                    "Pass developer: add one to LOWERINGS, or a pass that rewrites the op",
+                )
             )
         lowering(state, node)
     for index, value in enumerate(graph.outputs):

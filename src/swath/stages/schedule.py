@@ -7,7 +7,7 @@ from math import prod
 from swath.stages.scratch import plan_scratch
 from swath.tile.kernels import Kernel, Lookup, Pointwise, Product, Reduction, reads_of
 
-MOST_ROWS = 96
+MOST_ROWS = 48
 FEWEST_ROWS = 8
 ROW_STEP = 12  # a whole number of row tiles of the matrix product, on every ISA
 CACHE_SHARE = 256 * 1024  # bytes of L2 for activations; the rest holds the weights in use

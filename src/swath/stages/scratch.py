@@ -45,8 +45,9 @@ def buffer_bytes(buffer: Buffer, rows: int) -> int:
     return -(-size // ALIGNMENT) * ALIGNMENT
 
 
-def _lowest_gap(placed: list[tuple[int, int, tuple[int, int]]], span: tuple[int, int],
-                size: int) -> int:
+def _lowest_gap(
+    placed: list[tuple[int, int, tuple[int, int]]], span: tuple[int, int], size: int
+) -> int:
     offset = 0
     for start, end, (first, last) in placed:
         if last < span[0] or span[1] < first:

@@ -17,6 +17,7 @@ from swath.graph.types import DType, Space
 from swath.stages.destinations import OutputSlot, Part, Place
 from swath.stages.weights import Weights
 from swath.tile.expressions import (
+    Apply,
     Expression,
     Load,
     Result,
@@ -181,10 +182,18 @@ class State:
     def define(self, value: Value, lowered: Lowered) -> None:
         """Set what a value has become; one read several times is stored at once."""
         self.lowered[value] = lowered
-        if isinstance(lowered, Deferred) and self.uses[value] > 1:
-            if isinstance(lowered.expression, Load | Scalar):
-                return
+        if isinstance(lowered, Deferred) and self.uses[value] > 1 and not _is_free(lowered):
             self.view(value)
+
+
+def _is_free(deferred: Deferred) -> bool:
+    """True if computing an expression again costs no more than loading its result."""
+    expression = deferred.expression
+    if isinstance(expression, Load | Scalar):
+        return True
+    if not isinstance(expression, Apply) or expression.function != "cast":
+        return False
+    return isinstance(expression.arguments[0], Load)
 
 
 def output_buffer(index: int, value: Value) -> Buffer:

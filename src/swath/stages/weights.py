@@ -31,8 +31,13 @@ class Weights:
         digest = blake2b(array.tobytes(), digest_size=16).digest()
         key = (array.dtype.str, array.size, digest)
         if key not in self._known:
-            buffer = Buffer(f"weights_{len(self.arrays)}", BufferKind.WEIGHT,
-                            DType.of(array.dtype), array.size, 0)
+            buffer = Buffer(
+                f"weights_{len(self.arrays)}",
+                BufferKind.WEIGHT,
+                DType.of(array.dtype),
+                array.size,
+                0,
+            )
             self._known[key] = buffer
             self.arrays[buffer] = array
         return self._known[key]
@@ -41,8 +46,9 @@ class Weights:
         """A table of its own file; `name` is that of the graph constant."""
         key = ("table", name)
         if key not in self._known:
-            buffer = Buffer(name, BufferKind.TABLE, DType.of(array.dtype), array.shape[1], 0,
-                            len(self.tables))
+            buffer = Buffer(
+                name, BufferKind.TABLE, DType.of(array.dtype), array.shape[1], 0, len(self.tables)
+            )
             self._known[key] = buffer
             self.tables[buffer] = array
         return self._known[key]

@@ -155,6 +155,7 @@ class Program:
     scratch_offsets: dict[Buffer, int] = field(default_factory=dict[Buffer, int])
     scratch_bytes: int = 0
     weight_offsets: dict[Buffer, int] = field(default_factory=dict[Buffer, int])
+    addresses: int = 0  # where in the scratch the addresses of table rows begin
 
 
 def expressions_of(kernel: Kernel) -> list[Expression]:

@@ -29,15 +29,25 @@ class Compiler:
 
     command: tuple[str, ...]
 
-    def arguments(self, isa: str, source: Path, library: Path,
-                  extra: Sequence[str] = ()) -> list[str]:
+    def arguments(
+        self, isa: str, source: Path, library: Path, extra: Sequence[str] = ()
+    ) -> list[str]:
         """The whole command line."""
         includes = ("-I", str(source.parent))
         march = f"-march={isa}"
         if "ziglang" in self.command:
             march = f"-march={isa.replace('-', '_')}"
-        return [*self.command, *FLAGS, march, *extra, *includes, str(source), "-o", str(library),
-                "-lm"]
+        return [
+            *self.command,
+            *FLAGS,
+            march,
+            *extra,
+            *includes,
+            str(source),
+            "-o",
+            str(library),
+            "-lm",
+        ]
 
 
 def find_compiler(wanted: str = "") -> Compiler:
@@ -57,8 +67,9 @@ def find_compiler(wanted: str = "") -> Compiler:
 
 def _missing(why: str) -> EnvironmentProblem:
     return EnvironmentProblem(
-        Problem("SW301", "no C++ compiler", why,
-                "install g++ or clang++, or: pip install 'swath[cc]'")
+        Problem(
+            "SW301", "no C++ compiler", why, "install g++ or clang++, or: pip install 'swath[cc]'"
+        )
     )
 
 
@@ -72,8 +83,9 @@ def write_sources(folder: Path, program: str) -> Path:
     return source
 
 
-def build_libraries(source: Path, folder: Path, isas: Sequence[str], compiler: Compiler,
-                    extra: Sequence[str] = ()) -> dict[str, Path]:
+def build_libraries(
+    source: Path, folder: Path, isas: Sequence[str], compiler: Compiler, extra: Sequence[str] = ()
+) -> dict[str, Path]:
     """One library per ISA level, side by side. Raises EnvironmentProblem SW302."""
     folder.mkdir(parents=True, exist_ok=True)
 
@@ -83,10 +95,13 @@ def build_libraries(source: Path, folder: Path, isas: Sequence[str], compiler: C
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             raise EnvironmentProblem(
-                Problem("SW302", f"the C++ compiler failed for {isa}",
-                        done.stderr.strip()[:2000] or f"exit status {done.returncode}",
-                        "try another compiler with Options(compiler=...)",
-                        Where(file=str(source)))
+                Problem(
+                    "SW302",
+                    f"the C++ compiler failed for {isa}",
+                    done.stderr.strip()[:2000] or f"exit status {done.returncode}",
+                    "try another compiler with Options(compiler=...)",
+                    Where(file=str(source)),
+                )
             )
         return isa, library
 

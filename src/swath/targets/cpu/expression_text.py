@@ -105,8 +105,7 @@ class ScalarText:
         return [
             f"checked_position(call, {self.write(position)}, {size}, first_row + {self.row})"
             f" * {stride}"
-            for position, size, stride in zip(load.positions, load.sizes, load.strides,
-                                              strict=True)
+            for position, size, stride in zip(load.positions, load.sizes, load.strides, strict=True)
         ]
 
     @staticmethod

@@ -42,7 +42,7 @@ class Function:
     """A C++ function without a name yet, and the views to call it with.
 
     `faults` says that it takes the call and the first row, to record faults; `tables` is static
-    data in front of it.
+    data in front of it; `extra` is one more parameter, which the caller knows about.
     """
 
     kind: str
@@ -51,11 +51,13 @@ class Function:
     comment: str
     faults: bool = False
     statics: str = ""
+    extra: str = ""
 
     def parameters(self) -> str:
         """The parameter list."""
         lead = ["const swath_call* call", "long first_row"] if self.faults else []
-        return ", ".join([*lead, "long rows", *(o.declaration for o in self.operands)])
+        last = [self.extra] if self.extra else []
+        return ", ".join([*lead, "long rows", *(o.declaration for o in self.operands), *last])
 
 
 @dataclass(slots=True)
@@ -87,5 +89,3 @@ class Operands:
 def loop(variable: str, bound: str) -> str:
     """The head of a loop from 0."""
     return f"for (long {variable} = 0; {variable} < {bound}; ++{variable}) {{"
-
-

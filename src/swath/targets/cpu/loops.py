@@ -43,8 +43,9 @@ def row_stride(view: View, parameter: str) -> Stride:
     return parameter if stride < 0 else stride
 
 
-def loop_axes(shape: tuple[int, ...], views: list[View], names: list[str],
-              reduced: tuple[int, ...] = ()) -> list[Axis]:
+def loop_axes(
+    shape: tuple[int, ...], views: list[View], names: list[str], reduced: tuple[int, ...] = ()
+) -> list[Axis]:
     """The rows, then every axis of `shape` longer than one; `views` all have that shape."""
     parameters = [f"{name}_row" for name in names]
     strides = [row_stride(view, p) for view, p in zip(views, parameters, strict=True)]
@@ -94,9 +95,7 @@ FOLDING = 10.0  # cost of adding up the lanes of a register
 
 def lane_cost(axis: Axis) -> float:
     """Cost per element of running the lanes along an axis (of 16 lanes)."""
-    loads = sum(
-        0.3 if stride == 0 else 1.0 if stride == 1 else STRIDED for stride in axis.strides
-    )
+    loads = sum(0.3 if stride == 0 else 1.0 if stride == 1 else STRIDED for stride in axis.strides)
     extent = axis.likely_extent
     vectors = -(-extent // 16)
     work = vectors * (loads + 1.0) + (FOLDING if axis.reduced else 0.0)

@@ -106,12 +106,14 @@ def write_pointwise(kernel: Pointwise) -> Function:
         _pointwise_lanes(lines, nest, operands, target, kernel.value)
     else:
         _pointwise_scalar(lines, nest, operands, target, kernel.value)
-    return Function("pointwise", tuple(operands.items), lines.text(), kernel.comment,
-                    needs_call(kernel.value))
+    return Function(
+        "pointwise", tuple(operands.items), lines.text(), kernel.comment, needs_call(kernel.value)
+    )
 
 
-def _pointwise_lanes(lines: Lines, nest: Nest, operands: Operands, target: Operand,
-                     value: Expression) -> None:
+def _pointwise_lanes(
+    lines: Lines, nest: Nest, operands: Operands, target: Operand, value: Expression
+) -> None:
     lane = min(nest.axes, key=lane_cost)
     text = VectorText(lambda view: lane_load(nest, operands.find(view), lane)).write(value)
     with ExitStack() as stack:
@@ -120,8 +122,9 @@ def _pointwise_lanes(lines: Lines, nest: Nest, operands: Operands, target: Opera
             lines.add(lane_store(nest, target, lane, text))
 
 
-def _pointwise_scalar(lines: Lines, nest: Nest, operands: Operands, target: Operand,
-                      value: Expression) -> None:
+def _pointwise_scalar(
+    lines: Lines, nest: Nest, operands: Operands, target: Operand, value: Expression
+) -> None:
     writer = ScalarText(lambda view, extra: element(nest, operands.find(view), extra), "r")
     text = writer.write(value)
     with ExitStack() as stack:
@@ -192,8 +195,9 @@ def _finished(kernel: Reduction, nest: Nest, total: str) -> str:
     return f"({total} / broadcast({literal(count, DType.FLOAT32)}))"
 
 
-def _reduce_beside_lanes(lines: Lines, nest: Nest, operands: Operands, target: Operand,
-                         kernel: Reduction, lane: Axis) -> None:
+def _reduce_beside_lanes(
+    lines: Lines, nest: Nest, operands: Operands, target: Operand, kernel: Reduction, lane: Axis
+) -> None:
     """Each lane sums up its own element."""
     load = VectorText(lambda view: lane_load(nest, operands.find(view), lane))
     outer = [axis for axis in nest.axes if axis is not lane and not axis.reduced]
@@ -220,8 +224,9 @@ def _step(kernel: Reduction, load: VectorText) -> str:
     return LANE_STEPS[kernel.function].format("total", load.write(value))
 
 
-def _reduce_along_lanes(lines: Lines, nest: Nest, operands: Operands, target: Operand,
-                        kernel: Reduction, lane: Axis) -> None:
+def _reduce_along_lanes(
+    lines: Lines, nest: Nest, operands: Operands, target: Operand, kernel: Reduction, lane: Axis
+) -> None:
     """The lanes hold parts of one sum, which are folded in a fixed order."""
     load = VectorText(lambda view: lane_load(nest, operands.find(view), lane))
     kept = [axis for axis in nest.axes if not axis.reduced]
@@ -239,13 +244,16 @@ def _reduce_along_lanes(lines: Lines, nest: Nest, operands: Operands, target: Op
                     kept_value = f"keep({load.write(kernel.value)}, {neutral}, n)"
                     lines.add(f"total = {LANE_STEPS[kernel.function].format('total', kept_value)};")
         lines.add(f"const f32v whole = broadcast({LANE_FOLDS[kernel.function]}(total));")
-        one = VectorText(lambda view: f"broadcast({element(nest, operands.find(view))})",
-                         _finished(kernel, nest, "whole"))
+        one = VectorText(
+            lambda view: f"broadcast({element(nest, operands.find(view))})",
+            _finished(kernel, nest, "whole"),
+        )
         lines.add(f"{target.name}[{nest.index(target)}] = {one.write(kernel.finish)}[0];")
 
 
-def _reduce_scalar(lines: Lines, nest: Nest, operands: Operands, target: Operand,
-                   kernel: Reduction) -> None:
+def _reduce_scalar(
+    lines: Lines, nest: Nest, operands: Operands, target: Operand, kernel: Reduction
+) -> None:
     dtype = kernel.value.dtype
     if kernel.function in ("sum", "mean", "prod") and not dtype.is_float:
         dtype = _result_dtype(kernel.finish, dtype)

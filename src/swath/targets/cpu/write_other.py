@@ -20,11 +20,14 @@ AT_ONCE = 64  # rows of tables asked for before the first is copied
 
 def entry_text(entry: LookupEntry) -> str:
     """One entry as an initialiser."""
-    return (f"{{{entry.table.index}, {POLICIES[entry.policy]}, {entry.rows}, "
-            f"{entry.default_row}, {entry.number}}}")
+    return (
+        f"{{{entry.table.index}, {POLICIES[entry.policy]}, {entry.rows}, "
+        f"{entry.default_row}, {entry.number}}}"
+    )
 
 
-def _entries(entries: tuple[LookupEntry, ...]) -> str:
+def entries_text(entries: tuple[LookupEntry, ...]) -> str:
+    """The entries of a lookup as static data."""
     rows = ",\n".join(f"  {entry_text(entry)}" for entry in entries)
     return f"static const Entry NAME_entries[{len(entries)}] = {{\n{rows},\n}};"
 
@@ -34,13 +37,19 @@ def write_lookup(kernel: Lookup) -> Function:
     width = kernel.destination.shape[-1]
     shape = kernel.destination.shape[:-1]
     operands = Operands()
-    operands.write(View(kernel.destination.buffer, kernel.destination.offset, shape,
-                        kernel.destination.strides[:-1]))
+    operands.write(
+        View(
+            kernel.destination.buffer,
+            kernel.destination.offset,
+            shape,
+            kernel.destination.strides[:-1],
+        )
+    )
     for view in views_of(kernel.ids):
         operands.read(view)
     items = tuple(operands.items)
     tables = shape[-1]
-    nest = _unfolded(shape, operands)
+    nest = unfolded(shape, operands)
     writer = ScalarText(lambda view, extra: element(nest, operands.find(view), extra), "r")
     last = nest.axes[-1] if tables > 1 else None
     table = nest.variable(last) if last is not None else "0"
@@ -49,7 +58,7 @@ def write_lookup(kernel: Lookup) -> Function:
     with ExitStack() as stack:
         open_loops(lines, stack, nest, [axis for axis in nest.axes if axis is not last])
         ids = f"scalar::convert<long>({writer.write(kernel.ids)})"
-        fetch = (f"table_row<{width}>(call, NAME_entries[{table}], {ids}, first_row + r)")
+        fetch = f"table_row<{width}>(call, NAME_entries[{table}], {ids}, first_row + r)"
         to = f"{target.name} + {nest.index(target)}"
         if last is None:
             lines.add(f"copy_row<{width}>({to}, {fetch});")
@@ -62,7 +71,9 @@ def write_lookup(kernel: Lookup) -> Function:
                 lines.add(f"prefetch_row<{width}>({slot});")
             with lines.block(f"for (long {table} = {begin}; {table} < {end}; ++{table}) {{"):
                 lines.add(f"copy_row<{width}>({to}, {slot});")
-    return Function("lookup", items, lines.text(), kernel.comment, True, _entries(kernel.entries))
+    return Function(
+        "lookup", items, lines.text(), kernel.comment, True, entries_text(kernel.entries)
+    )
 
 
 def _chunk(lines: Lines, stack: ExitStack, tables: int) -> tuple[str, str]:
@@ -75,7 +86,7 @@ def _chunk(lines: Lines, stack: ExitStack, tables: int) -> tuple[str, str]:
     return "begin", "end"
 
 
-def _unfolded(shape: tuple[int, ...], operands: Operands) -> Nest:
+def unfolded(shape: tuple[int, ...], operands: Operands) -> Nest:
     """Rows, then every axis in the order of the shape; the last one is never folded."""
     items = tuple(operands.items)
     views = [operand.view for operand in items]
@@ -108,13 +119,16 @@ def write_bag(kernel: Bag) -> Function:
         lines.add(f"const long end = {row} + 1 < {listed} ? {offsets.name}[r + 1] : count;")
         with lines.block("if (begin < 0 || end < begin || end > count) {"):
             lines.add(f"record_fault(call, FAULT_OFFSETS, NAME_entry.number, {row}, begin);")
-            lines.add(f"fill_row<{width}>({target.name} + r * "
-                      f"{target.view.buffer.row_elements}, 0);")
+            lines.add(
+                f"fill_row<{width}>({target.name} + r * {target.view.buffer.row_elements}, 0);"
+            )
             lines.add("continue;")
         pooling = f"POOL_{kernel.mode.upper()}"
-        lines.add(f"bag<{width}, {pooling}>(call, NAME_entry, {ids.name}, "
-                  f"{weights.name if weights else 'nullptr'}, begin, end, {kernel.padding_id}, "
-                  f"{row}, {target.name} + r * {target.view.buffer.row_elements});")
+        lines.add(
+            f"bag<{width}, {pooling}>(call, NAME_entry, {ids.name}, "
+            f"{weights.name if weights else 'nullptr'}, begin, end, {kernel.padding_id}, "
+            f"{row}, {target.name} + r * {target.view.buffer.row_elements});"
+        )
     statics = f"static const Entry NAME_entry = {entry_text(kernel.entry)};"
     return Function("bag", tuple(operands.items), lines.text(), kernel.comment, True, statics)
 
@@ -125,10 +139,10 @@ def write_rearrange(kernel: Rearrange) -> Function:
     stride = kernel.source.strides[axis]
     operands = Operands()
     target = operands.write(kernel.destination)
-    strides = (*kernel.source.strides[:axis], 0, *kernel.source.strides[axis + 1:])
+    strides = (*kernel.source.strides[:axis], 0, *kernel.source.strides[axis + 1 :])
     base = View(kernel.source.buffer, kernel.source.offset, shape, strides)
     source = operands.read(base)
-    nest = _unfolded(shape, operands)
+    nest = unfolded(shape, operands)
     along = next((a for i, a in _sized(nest, shape) if i == axis), None)
     inner = nest.axes[-1]
     floats = kernel.destination.buffer.dtype is DType.FLOAT32
@@ -147,8 +161,9 @@ def write_rearrange(kernel: Rearrange) -> Function:
             lines.add(f"*({to}) = *({from_});")
     values = ", ".join(str(i * stride) for i in kernel.indices)
     statics = f"static const int NAME_positions[{len(kernel.indices)}] = {{{values}}};"
-    return Function("rearrange", tuple(operands.items), lines.text(), kernel.comment,
-                    statics=statics)
+    return Function(
+        "rearrange", tuple(operands.items), lines.text(), kernel.comment, statics=statics
+    )
 
 
 def _sized(nest: Nest, shape: tuple[int, ...]) -> list[tuple[int, Axis]]:
@@ -215,12 +230,16 @@ def _values_on_lanes(lines: Lines, kernel: Order, nest: Nest, lane: Axis) -> Non
         open_loops(lines, stack, nest, [axis for axis in nest.axes if axis is not lane])
         with lines.block(f"lanes({lane.bound}, SWATH_BODY {{", "});"):
             lines.add(f"f32v best[{kernel.count}];")
-            lines.add(f"first_values<{kernel.count}>({source.name} + {nest.index(source, lane)}"
-                      f" + i, {step}, {size}, {descending}, n, best);")
+            lines.add(
+                f"first_values<{kernel.count}>({source.name} + {nest.index(source, lane)}"
+                f" + i, {step}, {size}, {descending}, n, best);"
+            )
             stride = kernel.values.strides[kernel.axis]
             with lines.block(loop("k", str(kernel.count))):
-                lines.add(f"store({target.name} + {nest.index(target, lane)} + i + k * {stride}, "
-                          "best[k], n);")
+                lines.add(
+                    f"store({target.name} + {nest.index(target, lane)} + i + k * {stride}, "
+                    "best[k], n);"
+                )
 
 
 def _line_starts(view: View, outer: tuple[int, ...]) -> View:
@@ -239,8 +258,9 @@ def _running(lines: Lines, kernel: Order, nest: Nest, size: int, step: int, ctyp
         lines.add(f"c[{nest.index(target)} + k * {kernel.values.strides[kernel.axis]}] = total;")
 
 
-def _positions(lines: Lines, kernel: Order, nest: Nest, operands: Operands, size: int, step: int,
-               spare: int) -> None:
+def _positions(
+    lines: Lines, kernel: Order, nest: Nest, operands: Operands, size: int, step: int, spare: int
+) -> None:
     descending = "true" if kernel.descending else "false"
     lines.add(f"long positions[{max(1, kernel.count, spare)}];")
     if kernel.count < size or size <= 16:
@@ -266,18 +286,17 @@ def write_scatter(kernel: ScatterStore) -> Function:
     for position in kernel.positions:
         for view in views_of(position):
             operands.read(view)
-    nest = _unfolded(kernel.source.shape, operands)
+    nest = unfolded(kernel.source.shape, operands)
     writer = ScalarText(lambda view, extra: element(nest, operands.find(view), extra), "r")
     lines = Lines()
     with ExitStack() as stack:
         open_loops(lines, stack, nest, list(nest.axes))
         terms = [nest.index(target)] + [
             f"checked_position(call, {writer.write(position)}, {size}, first_row + r) * {stride}"
-            for position, size, stride in zip(kernel.positions, kernel.sizes, kernel.strides,
-                                              strict=True)
+            for position, size, stride in zip(
+                kernel.positions, kernel.sizes, kernel.strides, strict=True
+            )
         ]
         sign = "+=" if kernel.accumulate else "="
         lines.add(f"{target.name}[{' + '.join(terms)}] {sign} {element(nest, source)};")
     return Function("scatter", tuple(operands.items), lines.text(), kernel.comment, True)
-
-

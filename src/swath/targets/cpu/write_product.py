@@ -58,9 +58,20 @@ def write_product(kernel: Product) -> Function:
             operand.name: rows_axis.strides[position] if rows_axis is not None else 0
             for position, operand in enumerate(items)
         }
-        _call(lines, kernel, sides, start, finish, base, strides, columns,
-              rows_axis.bound if rows_axis is not None else "1")
-    return Function("product", tuple(operands.items), lines.text(), kernel.comment)
+        _call(
+            lines,
+            kernel,
+            sides,
+            start,
+            finish,
+            base,
+            strides,
+            columns,
+            rows_axis.bound if rows_axis is not None else "1",
+        )
+    return Function(
+        "product", tuple(operands.items), lines.text(), kernel.comment, extra="Fetch* fetch"
+    )
 
 
 def _axes(kernel: Product, sides: Sides, start: Operand | None) -> tuple[list[Axis], int]:
@@ -127,17 +138,26 @@ def _base(operand: Operand, position: int, loops: list[Axis], names: dict[Axis, 
     return " + ".join(terms)
 
 
-def _call(lines: Lines, kernel: Product, sides: Sides, start: Operand | None,
-          finish: Expression, base: dict[str, str], strides: dict[str, Stride], columns: int,
-          rows: str) -> None:
+def _call(
+    lines: Lines,
+    kernel: Product,
+    sides: Sides,
+    start: Operand | None,
+    finish: Expression,
+    base: dict[str, str],
+    strides: dict[str, Stride],
+    columns: int,
+    rows: str,
+) -> None:
     depth = kernel.depth
     left_stride = kernel.left.strides[-1] if depth > 1 else 1
     left = f"Left{{{base[sides.left.name]}, {strides[sides.left.name]}, {left_stride}}}"
     if kernel.turned:
         across = kernel.right.strides[-1]
         lines.add(f"alignas(64) float turned[{-(-columns // PANEL) * PANEL * depth}];")
-        lines.add(f"pack_transposed({columns}, {depth}, {base[sides.right.name]}, {across}, "
-                  "turned);")
+        lines.add(
+            f"pack_transposed({columns}, {depth}, {base[sides.right.name]}, {across}, turned);"
+        )
         right = f"packed_weights(turned, {depth})"
     elif kernel.packed:
         right = f"packed_weights({base[sides.right.name]}, {depth})"
@@ -150,7 +170,8 @@ def _call(lines: Lines, kernel: Product, sides: Sides, start: Operand | None,
     column = kernel.destination.strides[-1] if columns > 1 else 1
     ready = _ready_sink(finish)
     if ready is not None and column == 1:
-        lines.add(f"        to_rows({sides.target.name}_at, {strides[sides.target.name]}{ready}));")
+        stride = strides[sides.target.name]
+        lines.add(f"        to_rows({sides.target.name}_at, {stride}{ready}), fetch);")
         return
 
     def load(view: View) -> str:
@@ -167,7 +188,7 @@ def _call(lines: Lines, kernel: Product, sides: Sides, start: Operand | None,
     at = f"{sides.target.name}_at + {_element(strides[sides.target.name])} + j"
     with ExitStack() as stack:
         head = f"        [&](f32v sum, long m, long j, long count) {INLINE} {{"
-        stack.enter_context(lines.block(head, "});"))
+        stack.enter_context(lines.block(head, "}, fetch);"))
         stack.enter_context(lines.block(f"in_lanes(count, [&](auto n) {INLINE} {{", "});"))
         if column == 1:
             lines.add(f"store({at}, {value}, n);")
@@ -204,8 +225,7 @@ def _split_bias(kernel: Product) -> tuple[View | None, Expression]:
                 if _is_bias(other.view, shape):
                     found.append(other.view)
                     return result
-        return Apply(expression.function, tuple(map(visit, expression.arguments)),
-                     expression.dtype)
+        return Apply(expression.function, tuple(map(visit, expression.arguments)), expression.dtype)
 
     finish = visit(kernel.finish)
     return (found[0], finish) if found else (None, kernel.finish)
@@ -217,5 +237,3 @@ def _is_bias(view: View, shape: tuple[int, ...]) -> bool:
         and (view.strides[-1] == 1 or shape[-1] == 1)
         and (view.strides[-2] == 0 or shape[-2] == 1)
     )
-
-

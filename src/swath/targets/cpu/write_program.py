@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 from swath.graph.types import DType
+from swath.stages.ahead import ahead_lookups, pointers_per_row
 from swath.targets.cpu.functions import Function, Operand
 from swath.targets.cpu.text import C_TYPES, Lines
+from swath.targets.cpu.write_ahead import write_addresses, write_copies
 from swath.targets.cpu.write_loops import write_pointwise, write_reduction
 from swath.targets.cpu.write_other import (
     write_bag,
@@ -49,37 +53,70 @@ def write_kernel(kernel: Kernel) -> Function:
     return write_scatter(kernel)
 
 
+@dataclass(slots=True)
+class Definitions:
+    """The functions so far; kernels of one structure share one."""
+
+    lines: Lines = field(default_factory=Lines)
+    _names: dict[tuple[str, str, str], str] = field(default_factory=dict[tuple[str, str, str], str])
+    _counts: dict[str, int] = field(default_factory=dict[str, int])
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def name(self, function: Function) -> str:
+        """The name of a function, which is defined if it is new."""
+        key = (function.parameters(), function.body, function.statics)
+        if key not in self._names:
+            self._counts[function.kind] = self._counts.get(function.kind, 0) + 1
+            self._names[key] = f"{function.kind}_{self._counts[function.kind]}"
+            _define(self.lines, function, self._names[key])
+        return self._names[key]
+
+
 def write_program(program: Program, name: str) -> str:
     """The whole source file."""
-    definitions = Lines()
-    calls = Lines(depth=1)
-    known: dict[tuple[str, str, str], str] = {}
-    counts: dict[str, int] = {}
+    definitions = Definitions()
+    ahead = ahead_lookups(program.kernels)
+    addresses, kernels = Lines(depth=1), Lines(depth=1)
+    starts: dict[int, str] = {}
+    before = 0
+    for lookup in ahead:
+        starts[id(lookup)] = f"from + rows * {before}" if before else "from"
+        before += pointers_per_row(lookup)
+        function = write_addresses(lookup)
+        call = _arguments(function, program, starts[id(lookup)])
+        addresses.add(f"{definitions.name(function)}({call});")
     for kernel in program.kernels:
-        function = write_kernel(kernel)
-        key = (function.parameters(), function.body, function.statics)
-        if key not in known:
-            counts[function.kind] = counts.get(function.kind, 0) + 1
-            known[key] = f"{function.kind}_{counts[function.kind]}"
-            _define(definitions, function, known[key])
-        calls.add(f"// {function.comment}")
-        calls.add(f"{known[key]}({_arguments(function, program)});")
+        start = starts.get(id(kernel))
+        if isinstance(kernel, Lookup) and start is not None:
+            function, extra = write_copies(kernel), start
+        else:
+            function, extra = write_kernel(kernel), "fetch"
+        kernels.add(f"// {function.comment}")
+        kernels.add(f"{definitions.name(function)}({_arguments(function, program, extra)});")
     includes = "\n".join(f'#include "{header}"' for header in HEADERS)
     return "\n".join([
-        f"// {name}: written by swath. {len(program.kernels)} kernels, {len(known)} structures,",
+        f"// {name}, written by swath: {len(program.kernels)} kernels, {len(definitions)} functions,",
         f"// {program.rows_per_swath} rows a swath, {program.scratch_bytes} bytes of scratch.",
         includes,
         "",
         "using namespace swath;",
         "",
         _HELPERS,
-        definitions.text(),
-        "// One swath: `rows` rows from `row` on, through every kernel.",
-        "static void run_rows(const swath_call* call, char* scratch, long row, long rows) {",
-        calls.text(),
+        definitions.lines.text(),
+        "// The addresses of the table rows that rows from `row` on read.",
+        "static void find_rows(const swath_call* call, long row, long rows, const float** from) {",
+        addresses.text() or "  (void)call, (void)row, (void)rows, (void)from;",
         "}",
         "",
-        _entry_points(program),
+        "// One swath: `rows` rows from `row` on, through every kernel.",
+        "static void run_rows(const swath_call* call, char* scratch, long row, long rows,",
+        "                     const float* const* from, Fetch* fetch) {",
+        kernels.text(),
+        "}",
+        "",
+        _entry_points(program, before),
     ])  # fmt: skip
 
 
@@ -111,7 +148,7 @@ def _define(lines: Lines, function: Function, name: str) -> None:
     lines.add("")
 
 
-def _arguments(function: Function, program: Program) -> str:
+def _arguments(function: Function, program: Program, extra: str) -> str:
     arguments = ["call", "row"] if function.faults else []
     arguments.append("rows")
     for operand in function.operands:
@@ -119,6 +156,8 @@ def _arguments(function: Function, program: Program) -> str:
         if operand.dynamic_rows:
             size = operand.view.buffer.dtype.size
             arguments.append(f"call->input_row_bytes[{operand.view.buffer.index}] / {size}")
+    if function.extra:
+        arguments.append(extra)
     return ", ".join(arguments)
 
 
@@ -140,18 +179,37 @@ def _base(buffer: Buffer, program: Program) -> str:
     return f"reinterpret_cast<{ctype}*>(scratch + {offset})"
 
 
-def _entry_points(program: Program) -> str:
+def _entry_points(program: Program, addresses: int) -> str:
     return f"""\
 constexpr long ROWS_PER_SWATH = {program.rows_per_swath};
+constexpr long ADDRESSES = {addresses};  // of table rows, for one row
 
 extern "C" swath_int32 swath_abi_version(void) {{ return SWATH_ABI_VERSION; }}
 extern "C" swath_int64 swath_scratch_bytes(void) {{ return {program.scratch_bytes}; }}
 
+static long swath_size(const swath_call* call, long row) {{
+  const long left = call->row_end - row;
+  return left < ROWS_PER_SWATH ? left : ROWS_PER_SWATH;
+}}
+
 extern "C" swath_int32 swath_run(const swath_call* call) {{
   char* scratch = static_cast<char*>(call->scratch);
-  for (long row = call->row_begin; row < call->row_end; row += ROWS_PER_SWATH) {{
-    const long left = call->row_end - row;
-    run_rows(call, scratch, row, left < ROWS_PER_SWATH ? left : ROWS_PER_SWATH);
+  const float** now = reinterpret_cast<const float**>(scratch + {program.addresses});
+  const float** next = now + ROWS_PER_SWATH * ADDRESSES;
+  long row = call->row_begin, rows = swath_size(call, row);
+  if (rows <= 0) return 0;
+  find_rows(call, row, rows, now);
+  for (long i = 0; i < rows * ADDRESSES; ++i) __builtin_prefetch(now[i]);
+  while (rows > 0) {{
+    const long next_rows = swath_size(call, row + rows);
+    if (next_rows > 0) find_rows(call, row + rows, next_rows, next);
+    Fetch fetch = {{next, next + (next_rows > 0 ? next_rows * ADDRESSES : 0)}};
+    run_rows(call, scratch, row, rows, now, &fetch);
+    row += rows;
+    rows = next_rows;
+    const float** swap = now;
+    now = next;
+    next = swap;
   }}
   return call->fault->kind != 0;
 }}

@@ -65,6 +65,13 @@ struct Right {  // element (k, n) is data[n / 16 * panel_stride + k * k_stride +
   long panel_stride;
 };
 
+// Addresses that are asked for while products are computed, a few in every sixteenth step: rows of tables that the next
+// swath reads. More at once would fill the queue of outstanding loads and stall the product.
+struct Fetch {
+  const float* const* next;
+  const float* const* end;
+};
+
 struct Start {  // element (m, n) is data[m * row_stride + n], or zero
   const float* data;
   long row_stride;
@@ -126,6 +133,7 @@ struct TileCall {
   long depth;
   long columns;  // from the first on; fewer than the tile is wide at the right edge
   float floor;   // sums below it are raised to it: 0 is relu, -infinity nothing at all
+  Fetch* fetch;
 };
 
 template <class T>
@@ -197,6 +205,8 @@ __attribute__((noinline)) void tiles(long count, const TileCall& call) {
         const float* ahead = bytes_on(left[0], ROWS * left_row);
         for (int r = 0; r < ROWS; ++r, ahead = bytes_on(ahead, left_row)) __builtin_prefetch(ahead);
       }
+      Fetch& fetch = *call.fetch;
+      for (int i = 0; i < 3 && fetch.next != fetch.end; ++i) __builtin_prefetch(*fetch.next++);
       for (const long end = k + 16 < call.depth ? k + 16 : call.depth; k < end; ++k) {
         // Whichever operand has fewer vectors waits in registers for the other.
         if constexpr (ROWS <= ACROSS) {
@@ -297,7 +307,8 @@ __attribute__((noinline)) void deliver(const void* sink, const float* sums, long
 
 static inline __attribute__((noinline)) void run_product(long rows, long columns, long depth,
                                                          const Left& a, const Right& b,
-                                                         const Start& start, const Target& target) {
+                                                         const Start& start, const Target& target,
+                                                         Fetch* fetch) {
   alignas(64) float sums[24 * PANEL];  // the largest tile is 12 rows x 2 panels, or 6 x 4
   // Tiles of equal height, give or take a row: 13 rows are 7 + 6, not 12 + 1. The taller ones come
   // first.
@@ -305,6 +316,8 @@ static inline __attribute__((noinline)) void run_product(long rows, long columns
   const long height = count > 1 ? rows / count : rows;
   const long taller = rows - height * count;
   TileCall call;
+  Fetch nothing = {nullptr, nullptr};
+  call.fetch = fetch ? fetch : &nothing;
   call.left_row = a.row_stride * 4;
   call.left_k = a.k_stride * 4;
   call.right_panel = b.panel_stride * 4;
@@ -356,8 +369,8 @@ SWATH_INLINE Target target_of(const RowsThrough<Relu>& sink) {
 
 template <class Sink>
 SWATH_INLINE void product(long rows, long columns, long depth, Left a, Right b, Start start,
-                          const Sink& sink) {
-  detail::run_product(rows, columns, depth, a, b, start, detail::target_of(sink));
+                          const Sink& sink, Fetch* fetch = nullptr) {
+  detail::run_product(rows, columns, depth, a, b, start, detail::target_of(sink), fetch);
 }
 
 }  // namespace swath
