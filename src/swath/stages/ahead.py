@@ -1,9 +1,9 @@
 """Lookups whose rows can be asked for while the swath before is computed.
 
 Rows of large tables come from memory: 10 to 20 ns each even with many under way, a fifth of the
-time of a ranking model at large batches. Where ids come straight from the inputs, the ids of the next
-swath are turned into addresses first, and the matrix products of this swath prefetch them, a few at
-a time.
+time of a ranking model at large batches. Where ids come straight from the inputs, those of the next
+swath are turned into addresses first, and the matrix products of this swath prefetch them, a few
+at a time.
 """
 
 from __future__ import annotations

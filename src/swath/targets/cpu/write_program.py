@@ -97,7 +97,7 @@ def write_program(program: Program, name: str) -> str:
         kernels.add(f"{definitions.name(function)}({_arguments(function, program, extra)});")
     includes = "\n".join(f'#include "{header}"' for header in HEADERS)
     return "\n".join([
-        f"// {name}, written by swath: {len(program.kernels)} kernels, {len(definitions)} functions,",
+        f"// {name}, by swath: {len(program.kernels)} kernels, {len(definitions)} functions,",
         f"// {program.rows_per_swath} rows a swath, {program.scratch_bytes} bytes of scratch.",
         includes,
         "",
