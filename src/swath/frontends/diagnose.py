@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from torch import nn
@@ -26,6 +27,7 @@ from swath.frontends.sizes import data_dependent_size
 from swath.frontends.unsupported import Unsupported
 from swath.graph.ir import Graph, Origin
 from swath.rows.debatch import debatch
+from swath.rows.layout import find_rows
 
 # A symbolic size in the text of an error: sizes that follow from the batch don't fit together.
 _SIZE_SYMBOL = re.compile(r"\bs\d+\b")
@@ -78,9 +80,18 @@ def row_problems(graph: Graph) -> list[Problem]:
     try:
         debatch(graph)
     except UnsupportedModel as unsupported:
-        # A stand-in for what can't be imported may have two batch axes; inputs are checked before.
-        return [problem for problem in unsupported.problems if problem.id != "SW033"]
+        return list(unsupported.problems)
     return []
+
+
+def rest_problems(graph: Graph) -> list[Problem]:
+    """The places at which a graph mixes rows that could be imported only in part.
+
+    Nodes count whether an output needs them or not: what needed them may be missing.
+    """
+    layout = find_rows(replace(graph, outputs=()), graph.nodes)
+    # A stand-in for what can't be imported may have two batch axes; inputs are checked before.
+    return [problem for problem in layout.problems if problem.id != "SW033"]
 
 
 def without_repeats(problems: list[Problem]) -> list[Problem]:

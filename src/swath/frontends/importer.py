@@ -202,6 +202,8 @@ class Importer:
         if key not in _MAYBE_COPIES:
             return False
         source = cast("fx.Node", node.args[0]).meta["val"]
+        if key == "aten.contiguous.default":
+            return not source.is_contiguous()
         return not _is_viewable(source, node.meta["val"])
 
     def _apply_in_place(

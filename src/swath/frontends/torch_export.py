@@ -17,7 +17,7 @@ from swath.errors import Problem, UnsupportedModel
 from swath.frontends import aliases, exporting
 from swath.frontends.aliases import Tensor
 from swath.frontends.context import Context
-from swath.frontends.diagnose import row_problems, without_repeats
+from swath.frontends.diagnose import rest_problems, without_repeats
 from swath.frontends.examples import read_example
 from swath.frontends.importer import Imported, Importer
 from swath.frontends.inline import flat_graph
@@ -130,10 +130,11 @@ class _Reader:
         importer.run(self.graph)
         self.problems += importer.problems
         values, output_leaves, result = self._outputs(importer, out_spec)
-        graph = pruned(self.context.builder.build(values))
+        graph = self.context.builder.build(values)
         if self.problems:
             # The rest of the model may mix rows; told now, that saves a second attempt.
-            raise UnsupportedModel(without_repeats([*self.problems, *row_problems(graph)]))
+            raise UnsupportedModel(without_repeats([*self.problems, *rest_problems(graph)]))
+        graph = pruned(graph)
         inputs = tuple(_input_leaf(name, node, roles) for name, node in placeholders.items())
         return Imported(graph, Signature(formal, inputs, output_leaves, result))
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
-from swath.graph.ir import Value
-
-Result = Value | Sequence[Value | None]
 Rule = Callable[..., Any]
+"""See context.py for what a rule takes and gives."""
 
 
 def aliases(rule: Rule, *names: str) -> dict[str, Rule]:

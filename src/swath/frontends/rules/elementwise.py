@@ -51,16 +51,7 @@ def rounding(function: str) -> Rule:
 
 
 def arithmetic(function: str) -> Rule:
-    """a (function) b."""
-
-    def rule(context: Context, a: Operand, b: Operand) -> Value:
-        return context.binary(function, a, b)
-
-    return rule
-
-
-def comparison(function: str) -> Rule:
-    """A comparison: both sides in their common type."""
+    """a (function) b, of arithmetic or comparison, both in their common type."""
 
     def rule(context: Context, a: Operand, b: Operand) -> Value:
         return context.binary(function, a, b)
@@ -467,12 +458,12 @@ _BINARY: dict[str, Rule] = {
     **aliases(ignoring_nan("maximum"), "fmax.default"),
     **aliases(ignoring_nan("minimum"), "fmin.default"),
     **aliases(arithmetic("atan2"), "atan2.default", "arctan2.default"),
-    **_both(comparison("eq"), "eq"),
-    **_both(comparison("ne"), "ne", "not_equal"),
-    **_both(comparison("lt"), "lt", "less"),
-    **_both(comparison("le"), "le", "less_equal"),
-    **_both(comparison("gt"), "gt", "greater"),
-    **_both(comparison("ge"), "ge", "greater_equal"),
+    **_both(arithmetic("eq"), "eq"),
+    **_both(arithmetic("ne"), "ne", "not_equal"),
+    **_both(arithmetic("lt"), "lt", "less"),
+    **_both(arithmetic("le"), "le", "less_equal"),
+    **_both(arithmetic("gt"), "gt", "greater"),
+    **_both(arithmetic("ge"), "ge", "greater_equal"),
     **{f"aten.{name}.default": logical(name)
        for name in ("logical_and", "logical_or", "logical_xor")},
     **_both(bitwise("bitwise_and", "logical_and"), "bitwise_and", "__and__"),

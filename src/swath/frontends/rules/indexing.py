@@ -112,8 +112,7 @@ def take_along(context: Context, x: Value, indices: Value, dim: int | None = Non
     axis = normalize_axis(dim, x.type.rank)
     lengths = x.type.shape[axis], indices.type.shape[axis]
     others = [b if a == 1 else a for a, b in zip(x.type.shape, indices.type.shape, strict=True)]
-    for shape_axis in (axis,):
-        others[shape_axis] = lengths[0]
+    others[axis] = lengths[0]
     x = context.expand(x, others)
     others[axis] = lengths[1]
     return context.add(Gather(axis), x, context.expand(indices, others))
