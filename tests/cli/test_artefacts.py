@@ -13,6 +13,9 @@ from commands import Run
 from swath.artifact.envelope import seal
 from swath.artifact.reader import read_manifest
 
+# One worker compiles the model that these tests share.
+pytestmark = pytest.mark.xdist_group("cli")
+
 
 @pytest.fixture
 def copy(artefact: Path, tmp_path: Path) -> Path:

@@ -8,23 +8,24 @@ import pytest
 
 from commands import Run
 
-FIVE = """
+SIX = """
 import torch
 from torch import nn
 
 
-class Five(nn.Module):
+class Six(nn.Module):
     def forward(self, x):
         a = torch.linalg.inv(x.reshape(-1, 2, 2)).reshape(-1, 4)
         b = torch.fft.fft(x).real
         c = torch.nonzero(x).sum()
         d = torch.sort(x, dim=0).values
         e = torch.bernoulli(x)
-        return a + b + c + d + e
+        f = x - x.mean(dim=0)
+        return a + b + c + d + e + f
 
 
 def make():
-    return Five(), (torch.rand(8, 4),)
+    return Six(), (torch.rand(8, 4),)
 """
 
 
@@ -43,13 +44,13 @@ def test_json(run: Run, model: Path) -> None:
 
 
 def test_every_problem_is_listed_with_its_place(run: Run, tmp_path: Path) -> None:
-    path = tmp_path / "five.py"
-    path.write_text(FIVE)
+    path = tmp_path / "six.py"
+    path.write_text(SIX)
     ran = run("check", f"{path}:make", "--json")
     assert ran.code == 3
     problems = ran.document["problems"]
     lines = {problem["line"]: problem for problem in problems}
-    assert sorted(lines) == [8, 9, 10, 11, 12]
+    assert sorted(lines) == [8, 9, 10, 11, 12, 13]
     assert all(Path(problem["file"]) == path for problem in problems)
     assert all(problem["why"] and problem["fix"] for problem in problems)
     assert all(f"error[{problem['id']}]" in ran.err for problem in problems)

@@ -12,6 +12,9 @@ from commands import Run
 from swath.graph.ir import Graph
 from swath.passes import pipeline
 
+# One worker compiles the model that these tests share.
+pytestmark = pytest.mark.xdist_group("cli")
+
 
 def test_agreement(run: Run, model: Path, artefact: Path) -> None:
     ran = run("compare", f"{model}:make", "--program", artefact, "--json", "--rows", "200")

@@ -5,9 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import swath
 from commands import Run
+
+# One worker compiles the model that these tests share.
+pytestmark = pytest.mark.xdist_group("cli")
 
 
 def test_artefact_runs(artefact: Path) -> None:

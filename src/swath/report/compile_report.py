@@ -61,8 +61,8 @@ class BufferLine(msgspec.Struct, frozen=True):
 
 
 class CompileReport(msgspec.Struct, frozen=True):
-    """All of report.json. `scratch_bytes` is the arena of one thread, its peak; what lies behind the
-    buffers are addresses of table rows."""
+    """All of report.json. `scratch_bytes` is the arena of one thread, its peak; what lies
+    behind the buffers are addresses of table rows."""
 
     passes: tuple[PassLine, ...]
     kernels: tuple[KernelLine, ...]
