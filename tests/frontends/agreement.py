@@ -13,6 +13,8 @@ from torch.utils import _pytree as pytree
 from swath.frontends.importer import Imported
 from swath.frontends.torch_export import import_program
 from swath.graph.interpreter import interpret
+from swath.graph.parser import parse_graph
+from swath.graph.text import print_graph, same_graph
 from swath.graph.verifier import verify
 
 Make = Callable[[int], tuple[Any, ...]]
@@ -52,6 +54,8 @@ def agree(
     model.eval()
     imported = import_program(model, make(example_batch), **options)
     verify(imported.graph, "import")
+    graph = imported.graph
+    assert same_graph(parse_graph(print_graph(graph), graph.constants), graph)
     for batch in batches:
         arguments = make(batch)
         with torch.no_grad():

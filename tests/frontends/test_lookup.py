@@ -200,6 +200,27 @@ def test_ragged_inputs_can_be_declared() -> None:
     )
 
 
+class NestedBags(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.bags = nn.ModuleList(nn.EmbeddingBag(9, 3, mode="sum") for _ in range(2))
+
+    def forward(self, values: list[torch.Tensor], offsets: list[torch.Tensor]) -> torch.Tensor:
+        pairs = zip(self.bags, values, offsets, strict=True)
+        return torch.cat([bag(ids, starts) for bag, ids, starts in pairs], 1)
+
+
+def test_bags_in_lists_agree() -> None:
+    def make(batch: int) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+        columns = [ragged(batch, False) for _ in range(2)]
+        return [column[1] for column in columns], [column[2] for column in columns]
+
+    imported = agree(NestedBags(), make, example_batch=4)
+    assert [str(value.type) for value in imported.graph.inputs] == [
+        "i64[~values.0]", "i64[~values.1]", "i64[B]", "i64[B]",
+    ]  # fmt: skip
+
+
 class Weighted(nn.Module):
     def __init__(self) -> None:
         super().__init__()

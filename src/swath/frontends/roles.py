@@ -10,7 +10,7 @@ import torch
 from torch import fx
 
 from swath.frontends.liveness import op_key
-from swath.frontends.signature import InputKind
+from swath.frontends.signature import InputKind, identifier
 from swath.frontends.sizes import is_fixed
 from swath.frontends.unsupported import Unsupported
 from swath.graph.types import BatchSize, Dim, RaggedSize
@@ -130,7 +130,7 @@ def _assign_bag(roles: Roles, bag: Bag, names: Mapping[fx.Node, str]) -> None:
     length = leading_symbol(bag.values)
     if length is None:
         return
-    size = RaggedSize(values)
+    size = RaggedSize(identifier(values))
     roles.symbols.setdefault(length, size)
     _set_ragged(roles, values, offsets)
     roles.include_last[offsets] = bag.include_last
@@ -165,7 +165,7 @@ def _declare(roles: Roles, inputs: Mapping[str, fx.Node], values: str, offsets: 
             )
     length = leading_symbol(inputs[values])
     if length is not None:
-        roles.symbols.setdefault(length, RaggedSize(values))
+        roles.symbols.setdefault(length, RaggedSize(identifier(values)))
     _set_ragged(roles, values, offsets)
 
 

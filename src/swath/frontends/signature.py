@@ -51,6 +51,12 @@ class Signature:
     result: Tree
 
 
+def identifier(name: str) -> str:
+    """The name of an input as the text form of graphs takes it: `x[0].id` -> `x.0.id`."""
+    text = name.replace("[", ".").replace("]", "")
+    return "".join(c if c.isalnum() or c in "._" else "_" for c in text)
+
+
 @dataclass(slots=True)
 class Leaves:
     """Numbers the tensors among the leaves of a nested structure, in order.

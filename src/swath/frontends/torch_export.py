@@ -24,7 +24,14 @@ from swath.frontends.inline import flat_graph
 from swath.frontends.promotion import HALF_TYPES, graph_dtype
 from swath.frontends.prune import pruned
 from swath.frontends.roles import Roles, find_roles
-from swath.frontends.signature import InputLeaf, Leaves, OutputLeaf, Signature, parameters
+from swath.frontends.signature import (
+    InputLeaf,
+    Leaves,
+    OutputLeaf,
+    Signature,
+    identifier,
+    parameters,
+)
 from swath.frontends.sizes import Sizes
 from swath.frontends.tracing import trace
 from swath.frontends.unsupported import Unsupported
@@ -172,7 +179,7 @@ class _Reader:
         for name, node in placeholders.items():
             tensor = node.meta["val"]
             type = TensorType(graph_dtype(tensor.dtype), importer.sizes.shape(tensor.shape))
-            value = self.context.builder.input(_identifier(name), type)
+            value = self.context.builder.input(identifier(name), type)
             importer.environment[node] = aliases.fresh(value)
 
     def _bind_weights(self, importer: Importer) -> None:
@@ -255,12 +262,6 @@ def _constant(argument: Any) -> Constant | None:
     if isinstance(argument, ConstantArgument):
         return Constant(argument.value)
     return None
-
-
-def _identifier(name: str) -> str:
-    """A name that the text form takes: `x[0].id` -> `x.0.id`."""
-    text = name.replace("[", ".").replace("]", "")
-    return "".join(c if c.isalnum() or c in "._" else "_" for c in text)
 
 
 def _input_leaf(name: str, node: fx.Node, roles: Roles) -> InputLeaf:
