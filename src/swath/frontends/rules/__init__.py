@@ -17,6 +17,7 @@ from swath.frontends.rules import (
     lookup,
     norm,
     order,
+    recurrent,
     reduce,
     views,
 )  # fmt: skip
@@ -30,6 +31,7 @@ RULES: Mapping[str, Rule] = {
     **order.RULES,
     **create.RULES,
     **lookup.RULES,
+    **recurrent.RULES,
     **linear.RULES,
     **einsum.RULES,
     **norm.RULES,
