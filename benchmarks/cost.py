@@ -122,7 +122,7 @@ def cost_of(made: Made, batches: Sequence[int], sets: int) -> Cost:
 def rows_of(made: Made, batch: int, sets: int) -> Rows:
     """The table rows that the input sets of one batch size look up."""
     model, _, make_inputs = made
-    seen: dict[int, tuple[int, list[Tensor]]] = {}
+    seen: dict[int, tuple[Tensor, list[Tensor]]] = {}
     lines = 0
     for seed in range(sets):
         with torch.no_grad(), Counter() as counter:
@@ -132,20 +132,18 @@ def rows_of(made: Made, batch: int, sets: int) -> Rows:
                 # Eager can't run some models on one row; a second one doesn't change the picture.
                 model(*make_inputs(batch + 1, seed))
         for table, ids in counter.lookups:
-            seen.setdefault(table.data_ptr(), (lines_of(table), []))[1].append(ids.reshape(-1))
-            lines += lines_of(table) * distinct([ids])
-    touched = sum(each * distinct(ids) for each, ids in seen.values())
+            seen.setdefault(table.data_ptr(), (table, []))[1].append(ids)
+            lines += distinct_lines(table, [ids])
+    touched = sum(distinct_lines(table, ids) for table, ids in seen.values())
     return Rows(lines / sets, touched * LINE_BYTES)
 
 
-def lines_of(table: Tensor) -> int:
-    """The 64-byte lines that one row of a table takes."""
-    return -(-table.shape[1] * table.element_size() // LINE_BYTES)
-
-
-def distinct(ids: Sequence[Tensor]) -> int:
-    """How many different ids there are."""
-    return int(np.unique(torch.cat([part.reshape(-1) for part in ids]).numpy()).size)
+def distinct_lines(table: Tensor, ids: Sequence[Tensor]) -> int:
+    """The 64-byte lines that hold these rows of a table; several narrow rows share one."""
+    row_bytes = table.shape[1] * table.element_size()
+    begins = torch.cat([part.reshape(-1) for part in ids]).numpy() * row_bytes
+    lines_per_row = -(-row_bytes // LINE_BYTES)
+    return int(np.unique(begins // LINE_BYTES).size) * lines_per_row
 
 
 def limit_of(cost: Cost, machine: Machine, batch: int) -> Limit:
