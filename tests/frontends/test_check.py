@@ -246,6 +246,20 @@ class State(nn.Module):
         return x * self.calls
 
 
+class Counting(State):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x.add_(1)
+        self.calls += 1
+        return x * self.calls if x.sum() > 0 else x
+
+
+def test_checking_changes_neither_model_nor_example() -> None:
+    model, x = Counting().eval(), torch.ones(4, 6)
+    assert {problem.id for problem in check(model, (x,))} == {"SW005", "SW017"}
+    assert model.calls.item() == 0
+    assert bool((x == 1).all())
+
+
 def test_a_model_with_state_is_refused() -> None:
     (problem,) = check(State().eval(), (X,))
     assert problem.id == "SW017"

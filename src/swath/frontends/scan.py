@@ -9,7 +9,8 @@ without a rule. The values that Python read are kept, so that tracing can go on 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
@@ -17,6 +18,7 @@ from typing import Any
 import torch
 from torch import nn
 from torch.overrides import TorchFunctionMode
+from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from swath.errors import Problem
@@ -103,14 +105,34 @@ def scan(model: nn.Module, example: Example) -> Scan:
         if isinstance(module, nn.RNNBase | nn.RNNCellBase)
     ]
     try:
-        with torch.no_grad(), _Reads(found, modules), _Operations(found, modules):
-            model(*example.args, **example.kwargs)
+        args, kwargs = pytree.tree_map(_copied, (example.args, example.kwargs))
+        watch = _Reads(found, modules), _Operations(found, modules)
+        with _kept_buffers(model), torch.no_grad(), watch[0], watch[1]:
+            model(*args, **kwargs)
     except Exception as error:  # the model may raise anything
         return Scan([forward_fails(error).at(failure_origin(error, modules))])
     finally:
         for hook in hooks:
             hook.remove()
     return found
+
+
+def _copied(leaf: Any) -> Any:
+    """A copy of a tensor, since the model may write to it."""
+    return leaf.clone() if isinstance(leaf, torch.Tensor) else leaf
+
+
+@contextmanager
+def _kept_buffers(model: nn.Module) -> Generator[None]:
+    """Buffers get their values back: watching a model must not change it."""
+    buffers: list[Any] = list(model.buffers())
+    values = [buffer.clone() for buffer in buffers]
+    try:
+        yield
+    finally:
+        with torch.no_grad():
+            for buffer, value in zip(buffers, values, strict=True):
+                buffer.copy_(value)
 
 
 def _recurrence_hook(found: Scan, modules: Mapping[int, str]) -> Callable[..., None]:
