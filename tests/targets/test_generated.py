@@ -190,6 +190,7 @@ CASES: dict[str, Callable[[Case], Value | tuple[Value, ...]]] = {
     "matmul by weights": lambda c: c.add(MatMul(), c.x(5, 6, 8), c.w(5, 8, 12)),
     "matmul of weights": lambda c: c.add(MatMul(), c.w(12, 30), c.x(30, 16)),
     "matmul to a column": lambda c: c.add(MatMul(), c.x(5, 8), c.x(8, 1)),
+    "matmul of a column and a row": lambda c: relu_of(c, c.add(MatMul(), c.x(5, 1), c.x(1, 19))),
     "packed pairs": lambda c: c.add(
         MatMul(), c.add(Reshape((1, 30, 1, 8)), c.x(30, 8)), c.w(30, 8, 8)
     ),

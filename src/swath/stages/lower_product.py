@@ -47,12 +47,15 @@ def lower_matmul(state: State, node: Node) -> None:
     shape = output.type.static_shape
     lead, rows, columns = shape[:-2], shape[-2], shape[-1]
     depth = left.type.static_shape[-1]
+    if depth == 1:  # a column times a row: nothing is summed
+        sides = (state.settled(left, shape), state.settled(right, shape))
+        state.define(output, Deferred(shape, Apply("mul", sides, output.type.dtype)))
+        return
     a = state.view(left).expand((*lead, rows, depth))
     array = state.graph.constant(right)
-    if a.buffer.dtype is not DType.FLOAT32 or columns <= NARROW:
-        b = state.view(right).expand((*lead, depth, columns))
-        axes = (*range(len(lead)), len(lead) + 1, len(lead))
-        deferred = _dots(a, b.permute(axes), describe(output))
+    if a.buffer.dtype is not DType.FLOAT32 or _prefers_dots(state, right, columns):
+        rows_of_right = _turned(state, right).expand((*lead, columns, depth))
+        deferred = _dots(a, rows_of_right, describe(output))
     elif array is not None:
         deferred = _packed(state, a, array, shape, describe(output))
     else:
@@ -60,6 +63,27 @@ def lower_matmul(state: State, node: Node) -> None:
         b = b.expand((*lead, depth, columns))
         deferred = _product(a, b, False, shape, describe(output), turned)
     state.define(output, deferred)
+
+
+def _turned(state: State, value: Value) -> View:
+    """The value with its last two axes exchanged; weights are stored that way."""
+    array = state.graph.constant(value)
+    if array is not None:
+        turned = np.swapaxes(array, -1, -2)
+        return whole(state.weights.add(turned), turned.shape)
+    rank = value.type.rank
+    return state.view(value).permute((*range(rank - 2), rank - 1, rank - 2))
+
+
+def _prefers_dots(state: State, right: Value, columns: int) -> bool:
+    """True for a narrow right side whose columns can be read lane by lane."""
+    if columns > NARROW:
+        return False
+    return (
+        columns == 1
+        or state.graph.constant(right) is not None
+        or (state.view(right).strides[-2] == 1)
+    )
 
 
 MOST_TURNED = 8192  # elements of a right side that a product may pack on the stack

@@ -46,7 +46,7 @@ from swath.stages import lower_product as product
 from swath.stages import lower_reduce as reduce
 from swath.stages.destinations import plan_destinations
 from swath.stages.lower_convolution import lower_convolution, lower_pool
-from swath.stages.state import Deferred, State, describe, output_buffer
+from swath.stages.state import Deferred, State, describe
 from swath.stages.uses import effective_uses
 from swath.tile.views import Buffer, BufferKind, View, whole
 
@@ -85,13 +85,17 @@ LOWERINGS: Mapping[type[Op], Callable[[State, Node], None]] = {
 Policies = Callable[[Value, int], tuple[str, int]]
 
 
-def lower(graph: Graph, policies: Policies) -> State:
+def lower(graph: Graph, policies: Policies, with_rows: tuple[bool, ...] | None = None) -> State:
     """Kernels, weights and lookups for a graph in row form.
 
     `policies(ids, position)` gives the policy and default row for ids from an element of a value.
+    `with_rows` says of each output whether it has one row per row of the call, which a constant may
+    have too (`torch.ones(batch, 3)`); without it, those have that aren't `@once`.
     Raises InternalError SW930 for an op that has no lowering (a pass should have rewritten it).
     """
-    state = State(graph, effective_uses(graph), plan_destinations(graph), policies)
+    if with_rows is None:
+        with_rows = tuple(value.type.space is not Space.ONCE for value in graph.outputs)
+    state = State(graph, effective_uses(graph), plan_destinations(graph), policies, with_rows)
     for index, value in enumerate(graph.inputs):
         state.lowered[value] = _input(index, value)
     for node in graph.nodes:
@@ -131,7 +135,7 @@ def _finish_output(state: State, index: int, value: Value) -> None:
         buffer = lowered.buffer
         if buffer.kind is BufferKind.OUTPUT and buffer.index == index:
             return
-    target = whole(output_buffer(index, value), value.type.static_shape)
+    target = whole(state.output_buffer(index, value), value.type.static_shape)
     if isinstance(lowered, Deferred) and lowered.shape != target.shape:
         lowered = state.view(value)
     state.store(lowered, target, f"output {describe(value)}")

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from swath.graph.ir import Graph, Value
-from swath.graph.types import DType, Space
+from swath.graph.types import DType
 from swath.stages.destinations import OutputSlot, Part, Place
 from swath.stages.weights import Weights
 from swath.tile.expressions import (
@@ -69,6 +69,7 @@ class State:
     uses: dict[Value, int]
     places: dict[Value, Place]
     policies: Callable[[Value, int], tuple[str, int]]
+    with_rows: tuple[bool, ...]  # of each output: whether it has rows
     weights: Weights = field(default_factory=Weights)
     kernels: list[Kernel] = field(default_factory=list[Kernel])
     entries: list[tuple[LookupEntry, Value, int]] = field(
@@ -99,11 +100,17 @@ class State:
         place = self.places.get(value)
         shape = value.type.static_shape
         if isinstance(place, OutputSlot):
-            return self._once_each(whole(output_buffer(place.index, value), shape))
+            return self._once_each(whole(self.output_buffer(place.index, value), shape))
         if isinstance(place, Part):
             part = self.destination(place.whole).slice(place.axis, place.start, place.stop)
             return part.reshape(shape)
         return None
+
+    def output_buffer(self, index: int, value: Value) -> Buffer:
+        """The buffer of an output; what has no rows is written in one place by every row."""
+        elements = value.type.elements
+        rows = elements if self.with_rows[index] else 0
+        return Buffer(f"output_{index}", BufferKind.OUTPUT, value.type.dtype, elements, rows, index)
 
     def _once_each(self, view: View) -> View:
         """Output buffers are made once, so that they compare equal."""
@@ -155,7 +162,7 @@ class State:
     def _constant(self, array: np.ndarray, value: Value) -> Lowered:
         shape = value.type.static_shape
         if array.size and (array.size == 1 or bool((array == array.flat[0]).all())):
-            return Deferred(shape, Scalar(float(array.flat[0]), value.type.dtype))
+            return Deferred(shape, Scalar(array.flat[0].item(), value.type.dtype))
         return whole(self.weights.add(array), shape)
 
     def expression(self, value: Value, shape: tuple[int, ...]) -> Deferred:
@@ -194,13 +201,6 @@ def _is_free(deferred: Deferred) -> bool:
     if not isinstance(expression, Apply) or expression.function != "cast":
         return False
     return isinstance(expression.arguments[0], Load)
-
-
-def output_buffer(index: int, value: Value) -> Buffer:
-    """The buffer of an output; what has no rows is written in one place by every row."""
-    elements = value.type.elements
-    rows = 0 if value.type.space is Space.ONCE else elements
-    return Buffer(f"output_{index}", BufferKind.OUTPUT, value.type.dtype, elements, rows, index)
 
 
 def describe(value: Value) -> str:
