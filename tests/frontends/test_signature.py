@@ -19,6 +19,9 @@ from swath.graph.interpreter import interpret
 from tests.frontends.agreement import agree, compare
 
 
+T: Any = torch  # functions that torch annotates only in part
+
+
 class Pair(NamedTuple):
     first: torch.Tensor
     second: torch.Tensor
@@ -233,6 +236,31 @@ def test_examples_that_do_not_fit_are_refused() -> None:
         with pytest.raises(UnsupportedModel) as caught:
             import_program(model, example)
         assert caught.value.problem.id == "SW002"
+
+
+def test_arrays_are_taken_as_examples() -> None:
+    x = np.zeros((3, 4), np.float32)
+    imported = import_program(nn.Linear(4, 2).eval(), (x,))
+    assert str(imported.graph.inputs[0].type) == "f32[B,4]"
+
+
+def test_dynamic_shapes_that_do_not_fit_are_refused() -> None:
+    shapes = {"other": {0: Dim.DYNAMIC}}
+    with pytest.raises(UnsupportedModel, match="dynamic_shapes don't fit") as caught:
+        import_program(nn.Linear(4, 2).eval(), (torch.randn(3, 4),), dynamic_shapes=shapes)
+    assert caught.value.problem.id == "SW002"
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_what_is_no_model_is_refused() -> None:
+    example = (torch.randn(3, 4),)
+    not_models: list[Any] = [
+        T.jit.trace(nn.Linear(4, 2), example), torch.relu, {"weight": example},
+    ]  # fmt: skip
+    for model in not_models:
+        with pytest.raises(UnsupportedModel) as caught:
+            import_program(model, example)
+        assert caught.value.problem.id == "SW024"
 
 
 def test_leading_axes_that_disagree_are_refused() -> None:

@@ -375,4 +375,18 @@ def forward(self, first, second):              # two inputs
     return self.mlp(first - second)
 """,
     ),
+    Entry(
+        "SW024",
+        "this is no model that can be read",
+        """
+Swath reads an `nn.Module` (through torch.export), an `ExportedProgram`, or the path of a saved one.
+TorchScript isn't read: it is no longer maintained, and has lost how the model was written.
+""",
+        """
+swath.compile(torch.jit.script(model), example_inputs)
+""",
+        """
+swath.compile(model, example_inputs)
+""",
+    ),
 )

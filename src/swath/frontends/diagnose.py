@@ -20,6 +20,7 @@ from swath.frontends.refusals import (
     export_fails,
     first_line,
     host_number,
+    misfit_shapes,
     numpy_in_forward,
 )
 from swath.frontends.scan import Replay, Scan, scan
@@ -142,6 +143,8 @@ def _refusal(error: Exception) -> Unsupported:
         return branch_on_data()
     if kind == "DataDependentOutputException":
         return host_number("item")
+    if kind == "UserError" and "`dynamic_shapes`" in text:
+        return misfit_shapes(error)
     if _SIZE_SYMBOL.search(text):
         return pinned(f"sizes that don't fit: {first_line(error)}")
     return export_fails(error)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
+import numpy as np
 import torch
 from torch.export import Dim
 from torch.utils import _pytree as pytree
@@ -44,9 +45,9 @@ class Example:
 
 
 def read_example(example: Any) -> Example:
-    """A tuple or list of arguments, a dict of keyword arguments, or a pair (args, kwargs)."""
-    if isinstance(example, Example):
-        return example
+    """A tuple or list of arguments, a dict of keyword arguments, or a pair (args, kwargs); NumPy
+    arrays count as tensors."""
+    example = pytree.tree_map_only(np.ndarray, torch.as_tensor, example)
     if isinstance(example, Mapping):
         return Example((), dict(cast("Mapping[str, Any]", example)))
     if isinstance(example, torch.Tensor):
@@ -58,7 +59,9 @@ def read_example(example: Any) -> Example:
         return Example(items, {})
     raise Unsupported(
         "SW002",
-        f"example inputs of type {type(example).__name__}",
+        "there are no example inputs"
+        if example is None
+        else f"the example inputs are of type {type(example).__name__}",
         "the example is what the model is traced with",
         "give a tuple of arguments, a dict of keyword arguments, or a pair of both",
     )

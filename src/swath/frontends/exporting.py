@@ -129,6 +129,23 @@ def load(path: str | os.PathLike[str]) -> ExportedProgram:
         ) from error
 
 
+def check_kind(model: object) -> None:
+    """Raises Unsupported if this isn't a module that torch.export traces."""
+    script = isinstance(model, torch.jit.ScriptModule | torch.jit.ScriptFunction)
+    if isinstance(model, nn.Module) and not script:
+        return
+    raise Unsupported(
+        "SW024",
+        f"the model is of type {type(model).__name__}",
+        "TorchScript is not read; it has lost how the model was written"
+        if script
+        else "a model is an nn.Module, an ExportedProgram, or the path of a saved one",
+        "give the nn.Module that it was made from"
+        if script
+        else "put the computation into the forward of an nn.Module",
+    )
+
+
 def check_eval_mode(model: nn.Module) -> None:
     """Raises UnsupportedModel if a submodule is in training mode."""
     training = [name or "the model itself" for name, module in submodules(model) if module.training]

@@ -136,6 +136,16 @@ def forward_fails(error: BaseException) -> Unsupported:
     )
 
 
+def misfit_shapes(error: BaseException) -> Unsupported:
+    """The dynamic shapes don't fit the example."""
+    return Unsupported(
+        "SW002",
+        f"dynamic_shapes don't fit the example inputs: {first_line(error)}",
+        "they have the structure of the arguments, with the free axes of each tensor",
+        "leave dynamic_shapes out if the leading axis of every tensor is the batch",
+    )
+
+
 def export_fails(error: BaseException) -> Unsupported:
     """Tracing fails in a way that we know no more of."""
     return Unsupported(

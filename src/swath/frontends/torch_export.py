@@ -67,6 +67,7 @@ def import_program(
             model = exporting.load(model)
         if isinstance(model, ExportedProgram):
             return read_program(model, None, declared)
+        exporting.check_kind(model)
         exporting.check_eval_mode(model)
 
         def inspect(program: ExportedProgram) -> list[Problem]:

@@ -10,15 +10,20 @@ from swath.frontends.context import Context
 from swath.frontends.rules.base import Rule, aliases
 from swath.frontends.unsupported import unsupported_form
 from swath.graph.ir import Value
-from swath.graph.ops import Embedding, EmbeddingBag, Iota
+from swath.graph.ops import Embedding, EmbeddingBag, Index, Iota
 from swath.graph.types import BatchSize, DType
 
 MODES = ("sum", "mean", "max")
 
 
 def embedding(context: Context, weight: Value, indices: Value, *_: Any, **__: Any) -> Value:
-    """weight[indices]."""
-    return context.add(Embedding(), weight, indices)
+    """weight[indices]; lookups copy whole words, so tables of narrow types are indexed."""
+    op = Embedding() if _fills_words(weight) else Index((0,))
+    return context.add(op, weight, indices)
+
+
+def _fills_words(table: Value) -> bool:
+    return table.type.dtype.size % DType.FLOAT32.size == 0
 
 
 def embedding_bag(
@@ -45,6 +50,8 @@ def embedding_bag(
             context, weight, indices, per_sample_weights, length, MODES[mode], padding
         )
         return pooled, None, None, None
+    if weight.type.dtype is not DType.FLOAT32:
+        raise unsupported_form(context.op, f"bags by offsets of a table of {weight.type.dtype.value}")
     inputs = [weight, indices, offsets]
     if per_sample_weights is not None:
         inputs.append(per_sample_weights)
