@@ -115,7 +115,10 @@ def main() -> int:
         report, costs = known
     names = options.models or list(MODELS)
     for name in names:
-        costs[name] = cost_of(MODELS[name](), settings.batches, settings.input_sets)
+        known_batches = costs[name].rows if name in costs else ()
+        if not set(options.batches) <= set(known_batches):
+            batches = sorted({*options.batches, *known_batches})
+            costs[name] = cost_of(MODELS[name](), batches, settings.input_sets)
 
     def keep(case: CaseResult) -> None:
         # Written after each case: a run that is stopped loses one.
