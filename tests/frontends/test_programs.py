@@ -80,6 +80,27 @@ def test_what_depends_on_weights_alone_is_computed_at_import() -> None:
     assert not any("matrix_exp" in node.output.name for node in imported.graph.nodes)
 
 
+class ReadsWeights(nn.Module):
+    """Python branches on, and takes numbers from, what is the same in every call."""
+
+    flags: torch.Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("flags", torch.tensor([True, False, True]))
+        self.scale = nn.Parameter(torch.tensor(3.0))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        parts = [x[:, i] * 2 if flag else x[:, i] for i, flag in enumerate(self.flags)]
+        if (self.scale + 1).item() > 2:
+            parts.append(parts[0] * self.scale)
+        return torch.stack(parts, 1)
+
+
+def test_python_may_read_what_depends_on_no_input() -> None:
+    agree(ReadsWeights(), lambda batch: (torch.randn(batch, 3),))
+
+
 class Unused(nn.Module):
     """Holds unsupported operations that reach no output."""
 

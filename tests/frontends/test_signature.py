@@ -18,7 +18,6 @@ from swath.frontends.torch_export import import_program
 from swath.graph.interpreter import interpret
 from tests.frontends.agreement import agree, compare
 
-
 T: Any = torch  # functions that torch annotates only in part
 
 

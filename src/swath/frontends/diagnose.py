@@ -71,7 +71,8 @@ def explain_failure(
     translated = _translated(failure.non_strict, model)
     lines = {(problem.where.file, problem.where.line) for problem in problems}
     place = (translated.where.file, translated.where.line)
-    if not problems or (translated.id in ("SW005", "SW010") and place not in lines):
+    told = place in lines or translated.where.file is None
+    if not problems or (translated.id in ("SW005", "SW010") and not told):
         problems.append(translated)
     return without_repeats(problems)
 

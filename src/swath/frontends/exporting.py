@@ -7,7 +7,7 @@ import os
 import traceback
 import warnings
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager, redirect_stderr
+from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stderr
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -34,12 +34,17 @@ class ExportFailure(Exception):
         self.non_strict, self.strict = non_strict, strict
 
 
-def export(model: nn.Module, example: Example, dynamic_shapes: Any) -> ExportedProgram:
-    """The program of a model, un-decomposed. Non-strict tracing is tried first: it keeps the values
-    of constants that strict tracing makes fakes of. Raises ExportFailure."""
+def export(
+    model: nn.Module,
+    example: Example,
+    dynamic_shapes: Any,
+    mode: AbstractContextManager[Any] | None = None,
+) -> ExportedProgram:
+    """The program of a model, un-decomposed. Non-strict tracing (within `mode`) is tried first: it
+    keeps the values of constants that strict tracing makes fakes of. Raises ExportFailure."""
     with quiet():
         try:
-            with DataAsDetach():
+            with DataAsDetach(), mode or nullcontext():
                 return _traced(model, example, dynamic_shapes, strict=False)
         except Exception as failure:  # torch.export raises whatever the model or a fake kernel does
             non_strict = failure

@@ -59,13 +59,21 @@ _INTERNALS = (
 )  # fmt: skip
 
 
+# An attribute of tensors that depend on an input.
+_MARK = "_swath_depends_on_input"
+
+
 @dataclass(slots=True)
 class Scan:
-    """What an eager run found: refusals with their places, and what Python read of tensors."""
+    """What an eager run found: refusals with their places, and what Python read of tensors.
+
+    `reads_of_inputs` counts the reads whose value depends on an input; any other is the same in
+    every call. `packed_lines` are the places at which packed sequences are used.
+    """
 
     problems: list[Problem] = field(default_factory=list[Problem])
     reads: list[Any] = field(default_factory=list[Any])
-
+    reads_of_inputs: int = 0
     packed_lines: set[tuple[str, int]] = field(default_factory=set[tuple[str, int]])
 
     @property
@@ -117,9 +125,28 @@ def scan(model: nn.Module, example: Example) -> Scan:
     return found
 
 
+def constant_reads(model: nn.Module, example: Example) -> list[Any]:
+    """What Python reads of tensors, in order, if none of it depends on an input."""
+    found = scan(model, example)
+    return [] if found.fails or found.reads_of_inputs else found.reads
+
+
 def _copied(leaf: Any) -> Any:
-    """A copy of a tensor, since the model may write to it."""
-    return leaf.clone() if isinstance(leaf, torch.Tensor) else leaf
+    """A marked copy of a tensor, since the model may write to it."""
+    return _mark(leaf.clone()) if isinstance(leaf, torch.Tensor) else leaf
+
+
+def _mark(result: Any) -> Any:
+    """Note on tensors that they depend on an input."""
+    for leaf in pytree.tree_leaves(result):
+        if isinstance(leaf, torch.Tensor):
+            setattr(leaf, _MARK, True)
+    return result
+
+
+def _depends(arguments: Any) -> bool:
+    """True if a tensor among the arguments depends on an input."""
+    return any(getattr(leaf, _MARK, False) for leaf in pytree.tree_leaves(arguments))
 
 
 @contextmanager
@@ -158,7 +185,9 @@ class _Reads(TorchFunctionMode):
         result = func(*args, **(kwargs or {}))
         if name in _HOST_READS and _read_by_model(sys._getframe(1)):  # pyright: ignore[reportPrivateUsage]
             self.found.reads.append(result)
-            self.found.note(_refusal_of_read(name), self.modules)
+            if _depends(args):
+                self.found.reads_of_inputs += 1
+                self.found.note(_refusal_of_read(name), self.modules)
         return result
 
 
@@ -194,7 +223,10 @@ class _Operations(TorchDispatchMode):
         for refusal in (self._refusal(key, args), rows):
             if refusal is not None:
                 self.found.note(refusal, self.modules)
-        return func(*args, **(kwargs or {}))
+        result = func(*args, **(kwargs or {}))
+        if _depends((args, kwargs)):
+            _mark(result)
+        return result
 
     def _refusal(self, key: str, args: Any) -> Unsupported | None:
         if "_pack_padded_sequence" in key or "_pad_packed_sequence" in key:

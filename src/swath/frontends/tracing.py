@@ -24,6 +24,7 @@ from swath.frontends.examples import (
 from swath.frontends.exporting import ExportFailure, export
 from swath.frontends.pinned import LEAST_TRACED, least_batch, pinned, pinning_lines
 from swath.frontends.roles import find_bags, values_tied_to_bags
+from swath.frontends.scan import Replay, constant_reads
 from swath.frontends.sizes import is_fixed
 from swath.options import Input
 
@@ -66,10 +67,14 @@ def _export(model: nn.Module, example: Example, dynamic_shapes: Any) -> Exported
     try:
         return export(model, example, dynamic_shapes)
     except ExportFailure as failure:
-        if UNKNOWN_RESULT not in str(failure.non_strict):
+        if UNKNOWN_RESULT in str(failure.non_strict):
+            with adapted(model, example, plain_results=True):
+                return export(model, example, dynamic_shapes)
+        reads = constant_reads(model, example)
+        if not reads:
             raise
-    with adapted(model, example, plain_results=True):
-        return export(model, example, dynamic_shapes)
+    # Python has read weights or other constants: the values are the same in every call.
+    return export(model, example, dynamic_shapes, Replay(reads))
 
 
 def check_free_axes(

@@ -51,7 +51,9 @@ def embedding_bag(
         )
         return pooled, None, None, None
     if weight.type.dtype is not DType.FLOAT32:
-        raise unsupported_form(context.op, f"bags by offsets of a table of {weight.type.dtype.value}")
+        raise unsupported_form(
+            context.op, f"bags by offsets of a table of {weight.type.dtype.value}"
+        )
     inputs = [weight, indices, offsets]
     if per_sample_weights is not None:
         inputs.append(per_sample_weights)
