@@ -99,7 +99,7 @@ def compile_imported(
     clock.mark("debatch")
     graph, reports = run(debatched.graph, options)
     clock.mark("passes")
-    computed, sources = _computed_outputs(graph, debatched.output_rows)
+    computed, sources = _computed_outputs(graph, debatched.input_rows, debatched.output_rows)
     provenance = Provenance(computed)
     names = {
         value: leaf.name
@@ -111,7 +111,7 @@ def compile_imported(
         entry = declared.get(names[source.input]) if source is not None else None
         return (entry.ids, entry.default_row) if entry is not None else ("error", 0)
 
-    state = lower(computed, policy)
+    state = lower(computed, policy, _with_rows(debatched.output_rows, sources))
     weights, offsets = _weights(state)
     outputs = _output_specs(graph, debatched.output_rows, sources, imported.signature, weights)
     program = make_program(state, offsets, options)
@@ -167,7 +167,7 @@ def _check_declarations(declared: Mapping[str, Input], signature: Signature) -> 
 
 
 def _computed_outputs(
-    graph: Graph, rows: tuple[RowAxis | None, ...]
+    graph: Graph, input_rows: tuple[RowAxis | None, ...], rows: tuple[RowAxis | None, ...]
 ) -> tuple[Graph, list[OutputSource | None]]:
     """The graph with only the outputs that kernels make, and the source of each output.
 
@@ -176,8 +176,9 @@ def _computed_outputs(
     computed: list[Value] = []
     sources: list[OutputSource | None] = []
     for value, axis in zip(graph.outputs, rows, strict=True):
-        if value in graph.inputs:
-            sources.append(InputSource(graph.inputs.index(value)))
+        given = graph.inputs.index(value) if value in graph.inputs else None
+        if given is not None and input_rows[given] == axis:
+            sources.append(InputSource(given))
         elif graph.constant(value) is not None and axis is None:
             sources.append(None)
         else:
@@ -193,6 +194,18 @@ def _computed_outputs(
                 sources[index] = RowsSource(count)
                 count += 1
     return dataclasses.replace(graph, outputs=tuple(computed)), sources
+
+
+def _with_rows(
+    rows: tuple[RowAxis | None, ...], sources: list[OutputSource | None]
+) -> tuple[bool, ...]:
+    """Of each output that kernels make, whether it has rows; in the order of the buffers."""
+    with_rows = {
+        source.buffer: axis is not None
+        for axis, source in zip(rows, sources, strict=True)
+        if isinstance(source, RowsSource)
+    }
+    return tuple(with_rows[buffer] for buffer in sorted(with_rows))
 
 
 def _weights(state: State) -> tuple[WeightsBuilder, dict[Buffer, int]]:

@@ -149,6 +149,12 @@ CASES: dict[str, Callable[[Case], Value | tuple[Value, ...]]] = {
         c.add(Binary("sub"), c.x(7, dtype=I64), c.x(7, dtype=I64)),
         c.constant(np.array([3, -3, 2, 1, -1, 7, 5])),
     ),
+    "small integers": lambda c: c.add(
+        Binary("mul"), c.x(7, dtype=DType.INT8), c.constant(np.array(77, np.int8))
+    ),
+    "large constant": lambda c: c.add(
+        Binary("add"), c.x(7, dtype=I64), c.constant(np.array(2**62 + 1))
+    ),
     "integer mask": lambda c: c.add(
         Cast(F32), c.add(Binary("ne"), c.x(9, dtype=I64), c.constant(np.array(0)))
     ),
@@ -206,11 +212,25 @@ CASES: dict[str, Callable[[Case], Value | tuple[Value, ...]]] = {
     "convolution in groups": lambda c: c.add(
         Convolution((2,), ((1, 1),), (1,), 2), c.x(6, 17), c.w(8, 3, 3), c.w(8)
     ),
+    "convolution of doubles": lambda c: c.add(
+        Convolution((1,), ((1, 1),), (1,), 2),
+        c.x(6, 9, dtype=DType.FLOAT64),
+        c.constant(c.random.normal(size=(4, 3, 3))),
+        c.constant(c.random.normal(size=4)),
+    ),
     "max pool": lambda c: c.add(Pool("max", (2, 3), (2, 1), ((0, 0), (1, 1))), c.x(3, 8, 9)),
     "mean pool": lambda c: c.add(
         Pool("mean", (3,), (2,), ((1, 1),), count_padding=False), c.x(3, 9)
     ),
     "embedding": lambda c: c.add(Embedding(), c.w(9, 20), c.x(3, dtype=I64, high=9)),
+    "embedding of doubles": lambda c: c.add(
+        Embedding(), c.constant(c.random.normal(size=(9, 5))), c.x(3, dtype=I64, high=9)
+    ),
+    "lookups of small words": lambda c: c.add(
+        LookupGroup(),
+        c.x(2, dtype=I64, high=5),
+        *(c.constant(np.arange(5 * i, 5 * i + 5, dtype=np.int32)[:, None]) for i in range(2)),
+    ),
     "embedding of floats": lambda c: c.add(
         Embedding(), c.w(9, 5), c.add(Cast(I64), c.add(Unary("abs"), c.x(3)))
     ),

@@ -9,6 +9,7 @@ import numpy as np
 from swath.graph.ir import Node, Value
 from swath.graph.ops import Convolution, Pool
 from swath.graph.types import DType
+from swath.stages.lower_product import dots
 from swath.stages.lower_reduce import reduction
 from swath.stages.state import Deferred, Pending, State, describe
 from swath.tile.expressions import Apply, Expression, Load, Result, Scalar
@@ -36,22 +37,29 @@ def lower_convolution(state: State, node: Node) -> None:
     shape = (batch, *left_shape[:2], positions)
     result = node.output.type.static_shape
     left = left.expand((batch, *left_shape))
-    finish: Expression = Result(DType.FLOAT32)
+    dtype = windows.buffer.dtype
+    finish: Expression = Result(dtype)
     if bias:
         channel = state.view(bias[0]).reshape((groups, outputs // groups, 1))
         assert channel is not None, "a vector is contiguous"
-        finish = Apply("add", (finish, Load(channel.expand(shape))), DType.FLOAT32)
+        finish = Apply("add", (finish, Load(channel.expand(shape))), dtype)
+
+    comment = describe(node.output)
 
     def emit(destination: View, value: Expression) -> Kernel:
-        return Product(destination, left, right, False, value, describe(node.output))
+        return Product(destination, left, right, False, value, comment)
 
+    if dtype is DType.FLOAT32:
+        pending = Pending(shape, emit, True)
+    else:
+        pending = dots(left, right.permute((0, 1, 3, 2)), comment).pending
     target = state.destination(node.output)
     natural = target.reshape(shape)
     if natural is None:
-        target = state.scratch(result, DType.FLOAT32, "convolution")
+        target = state.scratch(result, dtype, "convolution")
         natural = target.reshape(shape)
         assert natural is not None
-    state.store(Deferred(shape, finish, Pending(shape, emit, True)), natural, describe(node.output))
+    state.store(Deferred(shape, finish, pending), natural, comment)
     state.define(node.output, target)
 
 

@@ -29,7 +29,7 @@ def lower_linear(state: State, node: Node) -> None:
     output = node.output
     shape = output.type.static_shape
     if view.buffer.dtype is not DType.FLOAT32 or shape[-1] <= NARROW:
-        deferred = _dots(view, state.view(weight), describe(output))
+        deferred = dots(view, state.view(weight), describe(output))
     else:
         assert array is not None, "the frontend keeps weights of a linear constant"
         deferred = _packed(state, view, array.T, shape, describe(output))
@@ -55,7 +55,7 @@ def lower_matmul(state: State, node: Node) -> None:
     array = state.graph.constant(right)
     if a.buffer.dtype is not DType.FLOAT32 or _prefers_dots(state, right, columns):
         rows_of_right = _turned(state, right).expand((*lead, columns, depth))
-        deferred = _dots(a, rows_of_right, describe(output))
+        deferred = dots(a, rows_of_right, describe(output))
     elif array is not None:
         deferred = _packed(state, a, array, shape, describe(output))
     else:
@@ -127,7 +127,7 @@ def _product(
     return Deferred(shape, Result(DType.FLOAT32), Pending(shape, emit, True))
 
 
-def _dots(left: View, right_rows: View, comment: str) -> Deferred:
+def dots(left: View, right_rows: View, comment: str) -> Deferred:
     """sum over k of left[..., m, k] * right_rows[..., n, k] as a reduction."""
     *lead, rows, depth = left.shape if len(left.shape) > 1 else (1, *left.shape)
     columns = right_rows.shape[-2]

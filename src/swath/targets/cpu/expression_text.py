@@ -113,7 +113,7 @@ class ScalarText:
         # C++ computes narrow integers as int
         if expression.dtype in (DType.FLOAT32, DType.FLOAT64, DType.INT64, DType.BOOL):
             return code
-        return f"{C_TYPES[expression.dtype]}({code})"
+        return f"static_cast<{C_TYPES[expression.dtype]}>({code})"
 
 
 def needs_call(expression: Expression) -> bool:

@@ -53,7 +53,8 @@ def literal(value: float, dtype: DType) -> str:
     if not dtype.is_float:
         if int(value) == -(1 << 63):
             return "static_cast<long>(1UL << 63)"
-        return f"{C_TYPES[dtype]}({int(value)}L)" if dtype is not DType.INT64 else f"{int(value)}L"
+        number = f"{int(value)}L"
+        return number if dtype is DType.INT64 else f"static_cast<{C_TYPES[dtype]}>({number})"
     suffix = "f" if dtype is DType.FLOAT32 else ""
     if math.isnan(value):
         return f'__builtin_nan{suffix}("")'

@@ -8,7 +8,7 @@ from swath.targets.cpu.expression_text import ScalarText
 from swath.targets.cpu.functions import Function, Operands
 from swath.targets.cpu.text import Lines
 from swath.targets.cpu.write_loops import element, open_loops
-from swath.targets.cpu.write_other import entries_text, unfolded
+from swath.targets.cpu.write_other import as_floats, entries_text, floats_of_row, unfolded
 from swath.tile.expressions import views_of
 from swath.tile.kernels import Lookup
 from swath.tile.views import View
@@ -27,7 +27,7 @@ def write_addresses(lookup: Lookup) -> Function:
     with ExitStack() as stack:
         open_loops(lines, stack, nest, list(nest.axes))
         ids = f"scalar::convert<long>({writer.write(lookup.ids)})"
-        width = lookup.destination.shape[-1]
+        width = floats_of_row(lookup)
         lines.add(
             f"*from++ = table_row<{width}>(call, NAME_entries[{table}], {ids}, first_row + r);"
         )
@@ -44,15 +44,16 @@ def write_addresses(lookup: Lookup) -> Function:
 
 def write_copies(lookup: Lookup) -> Function:
     """The rows at `from` become the destination."""
-    *shape, width = lookup.destination.shape
+    shape = lookup.destination.shape[:-1]
     target = lookup.destination
     operands = Operands()
-    operand = operands.write(View(target.buffer, target.offset, tuple(shape), target.strides[:-1]))
-    nest = unfolded(tuple(shape), operands)
+    operand = operands.write(View(target.buffer, target.offset, shape, target.strides[:-1]))
+    nest = unfolded(shape, operands)
     lines = Lines()
     with ExitStack() as stack:
         open_loops(lines, stack, nest, list(nest.axes))
-        lines.add(f"copy_row<{width}>({operand.name} + {nest.index(operand)}, *from++);")
+        to = as_floats(f"{operand.name} + {nest.index(operand)}", target)
+        lines.add(f"copy_row<{floats_of_row(lookup)}>({to}, *from++);")
     return Function(
         "copies",
         tuple(operands.items),

@@ -34,7 +34,7 @@ def entries_text(entries: tuple[LookupEntry, ...]) -> str:
 
 def write_lookup(kernel: Lookup) -> Function:
     """Ids of up to 64 tables first, with a prefetch each, then the copies."""
-    width = kernel.destination.shape[-1]
+    width = floats_of_row(kernel)
     shape = kernel.destination.shape[:-1]
     operands = Operands()
     operands.write(
@@ -59,7 +59,7 @@ def write_lookup(kernel: Lookup) -> Function:
         open_loops(lines, stack, nest, [axis for axis in nest.axes if axis is not last])
         ids = f"scalar::convert<long>({writer.write(kernel.ids)})"
         fetch = f"table_row<{width}>(call, NAME_entries[{table}], {ids}, first_row + r)"
-        to = f"{target.name} + {nest.index(target)}"
+        to = as_floats(f"{target.name} + {nest.index(target)}", kernel.destination)
         if last is None:
             lines.add(f"copy_row<{width}>({to}, {fetch});")
         else:
@@ -74,6 +74,20 @@ def write_lookup(kernel: Lookup) -> Function:
     return Function(
         "lookup", items, lines.text(), kernel.comment, True, entries_text(kernel.entries)
     )
+
+
+def floats_of_row(kernel: Lookup) -> int:
+    """How many floats the bytes of a table row fill: rows of other types are copied as floats."""
+    size = kernel.destination.buffer.dtype.size
+    assert size % DType.FLOAT32.size == 0, "the frontend indexes tables of narrow types"
+    return kernel.destination.shape[-1] * size // DType.FLOAT32.size
+
+
+def as_floats(pointer: str, view: View) -> str:
+    """A pointer to elements of a view, as one to floats."""
+    if view.buffer.dtype is DType.FLOAT32:
+        return pointer
+    return f"reinterpret_cast<float*>({pointer})"
 
 
 def _chunk(lines: Lines, stack: ExitStack, tables: int) -> tuple[str, str]:

@@ -1,6 +1,7 @@
 // Rows of embedding tables.
 //
-//   copy_row<WIDTH>(to, from)          one table row to its place in a buffer
+//   copy_row<WIDTH>(to, from)          one table row to its place in a buffer; the floats may stand
+//                                      for the bytes of another type
 //   prefetch_row<WIDTH>(from)          a hint, any address is harmless; some rows ahead
 //   pool<WIDTH, POOLING>(to, count, row_at, hint_at, weights)
 //                                      a bag of `count` rows: to[d] = sum, mean or max over i of
@@ -48,7 +49,7 @@ SWATH_INLINE void each_vector(F f) {
 
 template <long WIDTH>
 SWATH_INLINE void copy_row(float* to, const float* from) {
-  if (WIDTH == 1) *to = *from;
+  if (WIDTH == 1) __builtin_memcpy(to, from, sizeof(float));
   else
     detail::each_vector<WIDTH>(
         [=](long d, long n) { store_n(to + d, detail::load_far(from + d, n), n); });
