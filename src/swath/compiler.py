@@ -23,7 +23,7 @@ from swath.artifact.manifest import (
 )
 from swath.artifact.weights import WeightsBuilder
 from swath.artifact.writer import write_artifact
-from swath.errors import InvalidInput, Problem
+from swath.declarations import check_ids, check_kinds, check_names, check_options
 from swath.graph.ir import Graph, Value
 from swath.graph.ops.base import RowAxis
 from swath.graph.text import print_graph
@@ -77,13 +77,15 @@ def compile(
     inputs          what is declared of inputs by name (`swath.Input`): ids out of range, raggedness
     options         see `swath.Options`
 
-    Raises UnsupportedModel with every problem that was found, InvalidInput for a declaration of an
-    input that the model hasn't, EnvironmentProblem without a C++ compiler.
+    Raises UnsupportedModel with every problem that was found, InvalidInput for a declaration that
+    doesn't fit the model, EnvironmentProblem without a C++ compiler.
     """
     from swath.frontends.torch_export import import_program
 
     options = options or Options()
     declared = dict(inputs or {})
+    check_kinds(declared)
+    check_options(options)
     imported = import_program(model, example_inputs, dynamic_shapes=dynamic_shapes, inputs=declared)
     name = type(model).__name__
     return compile_imported(imported, name, declared, options)[0]
@@ -93,7 +95,7 @@ def compile_imported(
     imported: Imported, name: str, declared: Mapping[str, Input], options: Options
 ) -> tuple[Program, Compilation]:
     """The steps after the import: row form, passes, kernels, C++, artefact."""
-    _check_declarations(declared, imported.signature)
+    check_names(declared, [leaf.name for leaf in imported.signature.inputs])
     clock = Clock()
     debatched = debatch(imported.graph)
     clock.mark("debatch")
@@ -106,12 +108,15 @@ def compile_imported(
         for value, leaf in zip(graph.inputs, imported.signature.inputs, strict=True)
     }
 
-    def policy(ids: Value, position: int) -> tuple[str, int]:
-        source = provenance.source(ids, position)
-        entry = declared.get(names[source.input]) if source is not None else None
-        return (entry.ids, entry.default_row) if entry is not None else ("error", 0)
+    def policy(ids: Value, elements: slice) -> tuple[str, int] | None:
+        source = provenance.source(ids, elements)
+        if source is None:
+            return None
+        entry = declared.get(names[source.input], Input())
+        return entry.ids, entry.default_row
 
     state = lower(computed, policy, _with_rows(debatched.output_rows, sources))
+    check_ids(declared, _followed(state, provenance, names))
     weights, offsets = _weights(state)
     outputs = _output_specs(graph, debatched.output_rows, sources, imported.signature, weights)
     program = make_program(state, offsets, options)
@@ -150,20 +155,6 @@ def compile_imported(
         source,
     )
     return load_temporary(path, threads=options.threads or None), compilation
-
-
-def _check_declarations(declared: Mapping[str, Input], signature: Signature) -> None:
-    known = [leaf.name for leaf in signature.inputs]
-    for name in declared:
-        if name not in known:
-            raise InvalidInput(
-                Problem(
-                    "SW020",
-                    f"the model has no input {name!r}",
-                    f"its inputs are {', '.join(known)}",
-                    "declare an input under one of these names",
-                )
-            )
 
 
 def _computed_outputs(
@@ -280,12 +271,23 @@ def _output_specs(
     return specs
 
 
+def _followed(
+    state: State, provenance: Provenance, names: Mapping[Value, str]
+) -> list[tuple[str, str, int]]:
+    """The input, the table and its rows of each lookup whose ids are those of one input."""
+    return [
+        (names[source.input], entry.table.name, entry.rows)
+        for entry, ids, elements in state.entries
+        if (source := provenance.source(ids, elements)) is not None
+    ]
+
+
 def _lookup_specs(
     state: State, provenance: Provenance, names: Mapping[Value, str]
 ) -> list[LookupSpec]:
     specs: list[LookupSpec] = []
-    for entry, ids, position in state.entries:
-        source = provenance.source(ids, position)
+    for entry, ids, elements in state.entries:
+        source = provenance.source(ids, elements)
         specs.append(
             LookupSpec(
                 input=names[source.input] if source is not None else next(iter(names.values())),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 import msgspec
+
+from swath.errors import InvalidInput, Problem
 
 IdPolicy = Literal["error", "default_row", "modulo"]
 
@@ -21,6 +23,16 @@ class Input(msgspec.Struct, frozen=True, kw_only=True):
     ids: IdPolicy = "error"
     default_row: int = 0
     ragged: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.ids not in get_args(IdPolicy):
+            what, why = f"ids={self.ids!r}", f"it is one of {', '.join(get_args(IdPolicy))}"
+        elif self.default_row < 0:
+            what, why = f"default_row={self.default_row}", "rows of a table are counted from 0"
+        else:
+            return
+        fix = 'use swath.Input(ids="default_row", default_row=0)'
+        raise InvalidInput(Problem("SW119", f"Input() can't take {what}", why, fix))
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,3 +52,24 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     disabled_passes: tuple[str, ...] = ()
     tolerance: tuple[float, float] = (1e-5, 1e-4)
     compiler: str = ""
+
+    def __post_init__(self) -> None:
+        wrong = [name for name, fits in self._fits() if not fits]
+        if wrong:
+            name = wrong[0]
+            what = f"{name}={getattr(self, name)!r}"
+            raise unfit_options(what, "leave it out, or see the documentation of swath.Options")
+
+    def _fits(self) -> tuple[tuple[str, bool], ...]:
+        return (
+            ("targets", bool(self.targets) and not isinstance(self.targets, str)),
+            ("rows_per_swath", self.rows_per_swath >= 0),
+            ("threads", self.threads >= 0),
+            ("disabled_passes", not isinstance(self.disabled_passes, str)),
+            ("tolerance", len(self.tolerance) == 2 and min(self.tolerance) >= 0),
+        )
+
+
+def unfit_options(what: str, fix: str) -> InvalidInput:
+    """The error for options that have no meaning."""
+    return InvalidInput(Problem("SW120", f"Options() can't take {what}", "it has no meaning", fix))

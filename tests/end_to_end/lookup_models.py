@@ -125,6 +125,15 @@ LOOKUPS: dict[str, Case] = {
         lambda batch: ragged(batch, last=True),
         by_row=False,
     ),
+    "bags by offsets with an end, beside numbers": Case(
+        lambda: Function(
+            lambda m, x, at, dense: m.last(torch.cat([m.bag(x, at), dense], 1)),
+            bag=nn.EmbeddingBag(ROWS, 7, mode="sum", include_last_offset=True),
+            last=nn.Linear(10, 1),
+        ),
+        lambda batch: (*ragged(batch, last=True), torch.randn(batch, 3)),
+        by_row=False,
+    ),
     "masked pooling": Case(
         lambda: Function(masked_pools, item=nn.Embedding(ROWS, 9, padding_idx=0)),
         lambda batch: (ids(batch, 11, high=4), torch.randint(0, 12, (batch,))),

@@ -368,6 +368,17 @@ def test_free_keywords_are_parameters() -> None:
     compare(imported, (x, *vectors.values()), x + vectors["age"] * vectors["pay"], 5)
 
 
+class Difference(nn.Module):
+    def forward(self, x: torch.Tensor, others: dict[str, torch.Tensor]) -> torch.Tensor:
+        return x - 2 * others["y"] + 3 * others["z"]
+
+
+def test_one_tensor_in_several_places_stands_for_several_inputs() -> None:
+    x, y, z = torch.randn(3, 5, 2).unbind()
+    imported = import_program(Difference().eval(), (x, {"y": x, "z": x}))
+    compare(imported, (x, y, z), x - 2 * y + 3 * z, 5)
+
+
 class Tower(nn.Module):
     def __init__(self) -> None:
         super().__init__()

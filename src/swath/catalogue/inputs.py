@@ -137,4 +137,21 @@ ENTRIES: tuple[Entry, ...] = (
         "swath.load(path, threads=0)",
         "swath.load(path, threads=1)",
     ),
+    Entry(
+        "SW119",
+        "a declaration of an input doesn't fit",
+        "`swath.Input` declares what happens to ids outside of their table. It goes by the name of"
+        " an input whose values, as they are or as whole numbers, are ids of a lookup; the default"
+        " row lies in every table that they are looked up in.",
+        'swath.compile(model, args, inputs={"dense": swath.Input(ids="modulo")})',
+        'swath.compile(model, args, inputs={"item": swath.Input(ids="modulo")})',
+    ),
+    Entry(
+        "SW120",
+        "an option of the compiler has no meaning",
+        "Numbers of rows and threads are 0 or more; targets are a tuple of at least one; the"
+        " tolerance is an absolute and a relative one.",
+        'swath.Options(targets="x86-64-v3")',
+        'swath.Options(targets=("x86-64-v3",))',
+    ),
 )

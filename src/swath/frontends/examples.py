@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -47,7 +47,7 @@ class Example:
 def read_example(example: Any) -> Example:
     """A tuple or list of arguments, a dict of keyword arguments, or a pair (args, kwargs); NumPy
     arrays count as tensors."""
-    example = pytree.tree_map_only(np.ndarray, torch.as_tensor, example)
+    example = _each_its_own(pytree.tree_map_only(np.ndarray, torch.as_tensor, example))
     if isinstance(example, Mapping):
         return Example((), dict(cast("Mapping[str, Any]", example)))
     if isinstance(example, torch.Tensor):
@@ -67,6 +67,20 @@ def read_example(example: Any) -> Example:
     )
 
 
+def _each_its_own(example: Any) -> Any:
+    """The example with a tensor of its own in each place: torch.export takes one that stands in
+    two places for one input."""
+    seen: set[int] = set()
+
+    def own(leaf: torch.Tensor) -> torch.Tensor:
+        if id(leaf) in seen:
+            return leaf.detach().clone()
+        seen.add(id(leaf))
+        return leaf
+
+    return pytree.tree_map_only(torch.Tensor, own, example)
+
+
 def default_shapes(
     example: Example,
     forward: Callable[..., Any],
@@ -84,7 +98,10 @@ def default_shapes(
     sizes = {
         name: leaf.shape[0] for name, leaf in leaves.items() if leaf.dim() and name not in ragged
     }
-    batch = _batch_of({name: size for name, size in sizes.items() if name not in offsets} or sizes)
+    wide = {name for name, leaf in leaves.items() if leaf.dim() > 1 or leaf.is_floating_point()}
+    batch = _batch_of(
+        {name: size for name, size in sizes.items() if name not in offsets} or sizes, wide
+    )
     same = one_batch and not ragged and all(size == batch for size in sizes.values())
     shared = Dim("batch") if same else Dim.DYNAMIC
     others = iter(_TRACED_OTHERS * (1 + len(leaves) // len(_TRACED_OTHERS)))
@@ -200,9 +217,13 @@ def _grown(example: Example, forward: Callable[..., Any], shapes: Any, batch: in
     return _replace(example, resized)
 
 
-def _batch_of(sizes: Mapping[str, int]) -> int:
-    """The most frequent leading size; the first one of equally frequent ones."""
-    return Counter(sizes.values()).most_common(1)[0][0] if sizes else 0
+def _batch_of(sizes: Mapping[str, int], wide: Set[str]) -> int:
+    """The leading size that most inputs have, offsets with one more for the end of the last bag
+    included; of equals that of most `wide` inputs (a list of integers may be a flat one of the
+    values of all bags), then the first one."""
+    every = Counter(sizes.values())
+    of_wide = Counter(size for name, size in sizes.items() if name in wide)
+    return max(every, key=lambda size: (every[size] + every[size + 1], of_wide[size]), default=0)
 
 
 def named_leaves(arguments: Mapping[str, Any]) -> list[tuple[str, torch.Tensor]]:

@@ -5,23 +5,38 @@ from __future__ import annotations
 from swath.graph.ir import Node, Value
 from swath.graph.ops import EmbeddingBag
 from swath.stages.state import State, describe
-from swath.tile.expressions import Expression, reshape
+from swath.tile.expressions import Expression, Load, reshape
 from swath.tile.kernels import Bag, Lookup, LookupEntry
 from swath.tile.views import View
 
+UNDECLARED = ("error", 0)
+
 
 def lower_embedding(state: State, node: Node) -> None:
-    """One table: a lookup whose ids have a last axis of one."""
+    """One table: a lookup whose ids have a last axis of one. The table counts as several where
+    ids from several inputs go by different policies."""
     table, ids = node.inputs
     shape = ids.type.static_shape
-    expression = state.settled(ids, shape)
-    spread = reshape(expression, (*shape, 1))
-    if spread is None:
-        view = state.view(ids).reshape((*shape, 1))
-        assert view is not None, "a new unit axis is always a view"
-        spread = reshape(state.settled(ids, shape), (*shape, 1))
-        assert spread is not None
-    _lookup(state, node, spread, (*shape, 1), ids, (table,))
+    apart = _policies_differ(state, ids)
+    spread = (1, ids.type.elements) if apart else (*shape, 1)
+    expression = reshape(state.settled(ids, shape), spread)
+    if expression is None:
+        view = state.view(ids).reshape(spread)
+        if view is None:
+            copy = state.scratch(shape, ids.type.dtype, "ids")
+            state.store(state.view(ids), copy, f"ids {describe(ids)}")
+            view = copy.reshape(spread)
+        assert view is not None, "a contiguous copy always reshapes"
+        expression = Load(view)
+    _lookup(state, node, expression, spread, ids, (table,) * spread[-1])
+
+
+def _policies_differ(state: State, ids: Value) -> bool:
+    count = ids.type.elements
+    if count < 2 or state.policies(ids, slice(None)) is not None:
+        return False
+    each = {state.policies(ids, slice(place, None, count)) for place in range(count)}
+    return len({policy or UNDECLARED for policy in each}) > 1
 
 
 def lower_lookup_group(state: State, node: Node) -> None:
@@ -46,16 +61,19 @@ def _lookup(
         target = state.scratch(node.output.type.static_shape, node.output.type.dtype, "lookup")
         spread = target.reshape((*shape, width))
         assert spread is not None
-    entries = tuple(make_entry(state, table, ids, t) for t, table in enumerate(tables))
+    entries = tuple(
+        make_entry(state, table, ids, slice(place, None, len(tables)))
+        for place, table in enumerate(tables)
+    )
     state.kernels.append(Lookup(spread, expression, entries, describe(node.output)))
     state.define(node.output, target)
 
 
-def make_entry(state: State, table: Value, ids: Value, position: int) -> LookupEntry:
-    """The table with its policy; `position` is the element of the last axis of the ids."""
+def make_entry(state: State, table: Value, ids: Value, elements: slice) -> LookupEntry:
+    """The table with its policy; `elements` (flat) of the ids are looked up in it."""
     array = state.graph.constant(table)
     assert array is not None, "the frontend keeps tables constant"
-    policy, default_row = state.policies(ids, position)
+    policy, default_row = state.policies(ids, elements) or UNDECLARED
     entry = LookupEntry(
         state.weights.table(table.name, array),
         array.shape[0],
@@ -63,7 +81,7 @@ def make_entry(state: State, table: Value, ids: Value, position: int) -> LookupE
         default_row,
         len(state.entries),
     )
-    state.entries.append((entry, ids, position))
+    state.entries.append((entry, ids, elements))
     return entry
 
 
@@ -79,7 +97,7 @@ def lower_embedding_bag(state: State, node: Node) -> None:
             buffers[0],
             buffers[1],
             buffers[2] if weights else None,
-            make_entry(state, table, ids, 0),
+            make_entry(state, table, ids, slice(None)),
             node.op.mode,
             node.op.padding_id,
             describe(node.output),

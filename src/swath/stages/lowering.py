@@ -46,7 +46,7 @@ from swath.stages import lower_product as product
 from swath.stages import lower_reduce as reduce
 from swath.stages.destinations import plan_destinations
 from swath.stages.lower_convolution import lower_convolution, lower_pool
-from swath.stages.state import Deferred, State, describe
+from swath.stages.state import Deferred, Policies, State, describe
 from swath.stages.uses import effective_uses
 from swath.tile.views import Buffer, BufferKind, View, whole
 
@@ -82,13 +82,11 @@ LOWERINGS: Mapping[type[Op], Callable[[State, Node], None]] = {
     IndexPut: indexing.lower_index_put,
 }
 
-Policies = Callable[[Value, int], tuple[str, int]]
-
 
 def lower(graph: Graph, policies: Policies, with_rows: tuple[bool, ...] | None = None) -> State:
     """Kernels, weights and lookups for a graph in row form.
 
-    `policies(ids, position)` gives the policy and default row for ids from an element of a value.
+    `policies(ids, elements)` gives the policy and default row for ids from elements of a value.
     `with_rows` says of each output whether it has one row per row of the call, which a constant may
     have too (`torch.ones(batch, 3)`); without it, those have that aren't `@once`.
     Raises InternalError SW930 for an op that has no lowering (a pass should have rewritten it).

@@ -33,17 +33,14 @@ class Provenance:
     def __post_init__(self) -> None:
         self._producers = self.graph.producers()
 
-    def source(self, ids: Value, position: int) -> Source | None:
-        """Where element `position` of the last axis of `ids` comes from; None if it is computed.
+    def source(self, ids: Value, elements: slice) -> Source | None:
+        """Where the elements of `ids` (flat) come from; None if from several inputs or computed.
 
-        The column is told where all ids of that position come from one column.
+        The column is told where it is a single element.
         """
         if any(isinstance(dim, RaggedSize) for dim in ids.type.shape):
             return Source(ids, None) if ids in self.graph.inputs else None
-        shape = ids.type.static_shape
-        cells = np.arange(int(np.prod(shape))).reshape(shape)
-        wanted = cells[..., position].reshape(-1) if shape and shape[-1] > position else cells
-        return self._follow(ids, wanted.reshape(-1))
+        return self._follow(ids, np.arange(ids.type.elements)[elements])
 
     def _follow(self, value: Value, cells: Cells) -> Source | None:
         while (node := self._producers.get(value)) is not None:
@@ -51,7 +48,7 @@ class Provenance:
             if step is None:
                 return None
             value, cells = step
-        if value not in self.graph.inputs:
+        if value not in self.graph.inputs or not len(cells):
             return None
         return Source(value, int(cells[0]) if len(cells) == 1 else None)
 

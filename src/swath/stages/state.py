@@ -35,6 +35,9 @@ from swath.tile.views import Buffer, BufferKind, View, whole
 ROW_ALIGNMENT = 64  # bytes: rows of a scratch buffer start on a cache line
 
 Finish = Callable[[View, Expression], Kernel]
+# The policy and default row of ids that are elements (flat) of a value; None if they don't come
+# from one input
+Policies = Callable[[Value, slice], tuple[str, int] | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +71,12 @@ class State:
     graph: Graph
     uses: dict[Value, int]
     places: dict[Value, Place]
-    policies: Callable[[Value, int], tuple[str, int]]
+    policies: Policies
     with_rows: tuple[bool, ...]  # of each output: whether it has rows
     weights: Weights = field(default_factory=Weights)
     kernels: list[Kernel] = field(default_factory=list[Kernel])
-    entries: list[tuple[LookupEntry, Value, int]] = field(
-        default_factory=list[tuple[LookupEntry, Value, int]]
+    entries: list[tuple[LookupEntry, Value, slice]] = field(
+        default_factory=list[tuple[LookupEntry, Value, slice]]
     )
     lowered: dict[Value, Lowered] = field(default_factory=dict[Value, Lowered])
     _destinations: dict[Value, View] = field(default_factory=dict[Value, View])
