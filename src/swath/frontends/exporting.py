@@ -42,7 +42,7 @@ def export(
 ) -> ExportedProgram:
     """The program of a model, un-decomposed. Non-strict tracing (within `mode`) is tried first: it
     keeps the values of constants that strict tracing makes fakes of. Raises ExportFailure."""
-    with quiet():
+    with quiet(), unchanged(model):
         try:
             with DataAsDetach(), mode or nullcontext():
                 return _traced(model, example, dynamic_shapes, strict=False)
@@ -87,6 +87,19 @@ def quiet() -> Generator[None]:
     finally:
         logging.disable(disabled)
         torch.backends.mha.set_fastpath_enabled(fast_path)
+
+
+@contextmanager
+def unchanged(model: nn.Module) -> Generator[None]:
+    """Take back what tracing leaves in attributes of modules: a forward that keeps its attention
+    scores in `self` would keep fake ones, which can't be copied or saved."""
+    before = [(module, dict(module.__dict__)) for module in model.modules()]
+    try:
+        yield
+    finally:
+        for module, attributes in before:
+            module.__dict__.clear()
+            module.__dict__.update(attributes)
 
 
 @contextmanager
