@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 import swath
 from swath.errors import InvalidInput
-from tests.end_to_end.eager import Function
+from tests.end_to_end.eager import BATCHES, Function, compare
 
 ROWS = 50
 OPTIONS = swath.Options(targets=("x86-64-v3",))
@@ -116,3 +116,29 @@ def test_options_are_options() -> None:
     wrong: Any = {"threads": 1}
     with pytest.raises(InvalidInput, match="SW120"):
         swath.compile(nn.Linear(2, 1).eval(), (torch.rand(3, 2),), options=wrong)
+
+
+def once(m: Any, x: Tensor, shared: Tensor) -> list[Tensor]:
+    return [
+        x + shared,
+        shared * 2,
+        shared,
+        shared.sum(),
+        m.item(shared.long().abs() % ROWS).sum(1),
+        shared.expand(x.shape[0], -1),
+        nn.functional.linear(x, shared.t() @ shared),
+    ]
+
+
+def test_inputs_without_a_batch() -> None:
+    """Outputs that follow from them alone are there in a call without rows too."""
+    model = Function(once, item=nn.Embedding(ROWS, 4)).eval()
+    batch = torch.export.Dim("batch")
+    program = swath.compile(
+        model,
+        (torch.randn(3, 5), torch.randn(1, 5)),
+        dynamic_shapes={"inputs": ({0: batch}, None)},
+        options=OPTIONS,
+    )
+    for rows in BATCHES:
+        compare(model, program, (torch.randn(rows, 5), torch.randn(1, 5)), f"batch {rows}")

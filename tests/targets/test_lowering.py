@@ -6,7 +6,17 @@ import pytest
 
 from swath.errors import InternalError
 from swath.graph.ir import Graph
-from swath.graph.ops import Cast, Concat, LayerNorm, Linear, LookupGroup, Reshape, Slice, Unary
+from swath.graph.ops import (
+    Cast,
+    Concat,
+    Iota,
+    LayerNorm,
+    Linear,
+    LookupGroup,
+    Reshape,
+    Slice,
+    Unary,
+)
 from swath.graph.types import DType
 from swath.stages.lowering import lower
 from swath.stages.provenance import Provenance, Source
@@ -53,3 +63,10 @@ def test_ids_are_followed_to_their_column() -> None:
     provenance = Provenance(graph)
     assert provenance.source(ids, slice(4, None, 26)) == Source(x, 7)
     assert provenance.source(case.add(Unary("abs"), x), slice(None)) is None
+
+
+def test_ids_that_are_made_come_from_no_input() -> None:
+    case = Case()
+    positions = case.add(Iota(3, 0, 1, DType.INT64))
+    graph = case.builder.build([case.add(Cast(F32), positions)])
+    assert Provenance(graph).source(positions, slice(None)) is None

@@ -30,10 +30,9 @@ def lower_convolution(state: State, node: Node) -> None:
     channels = x.type.static_shape[1] // groups
     depth = channels * prod(kernel)
     right = _grouped(state, windows, (batch, groups, depth, positions))
-    matrix = state.graph.constant(weight)
-    assert matrix is not None, "the frontend keeps weights of a convolution constant"
     left_shape = (groups, outputs // groups, depth)
-    left = whole(state.weights.add(np.ascontiguousarray(matrix)), left_shape)
+    left = _contiguous(state, weight).reshape(left_shape)
+    assert left is not None, "a contiguous view always reshapes"
     shape = (batch, *left_shape[:2], positions)
     result = node.output.type.static_shape
     left = left.expand((batch, *left_shape))
@@ -144,6 +143,19 @@ def _windows(
             *(step * s for step, s in zip(steps, stride, strict=True)),
         ),
     )
+
+
+def _contiguous(state: State, weight: Value) -> View:
+    """The weight row by row: a constant, or what is computed of inputs."""
+    array = state.graph.constant(weight)
+    if array is not None:
+        return whole(state.weights.add(np.ascontiguousarray(array)), weight.type.static_shape)
+    view = state.view(weight)
+    if view.contiguous:
+        return view
+    copy = state.scratch(view.shape, view.buffer.dtype, "weight")
+    state.store(view, copy, f"weight {describe(weight)}")
+    return copy
 
 
 def _grouped(state: State, windows: View, shape: tuple[int, ...]) -> View:

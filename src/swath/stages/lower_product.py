@@ -28,10 +28,9 @@ def lower_linear(state: State, node: Node) -> None:
     view = state.view(x)
     output = node.output
     shape = output.type.static_shape
-    if view.buffer.dtype is not DType.FLOAT32 or shape[-1] <= NARROW:
+    if array is None or view.buffer.dtype is not DType.FLOAT32 or shape[-1] <= NARROW:
         deferred = dots(view, state.view(weight), describe(output))
     else:
-        assert array is not None, "the frontend keeps weights of a linear constant"
         deferred = _packed(state, view, array.T, shape, describe(output))
     if bias:
         added = state.settled(bias[0], shape)

@@ -55,6 +55,8 @@ class Provenance:
 
 def _step(node: Node, cells: Cells) -> tuple[Value, Cells] | None:
     """The input of a moving op and the flat places there of flat places of its output."""
+    if not node.inputs:
+        return None
     source = node.inputs[0]
     if isinstance(node.op, Cast | Reshape):
         return source, cells

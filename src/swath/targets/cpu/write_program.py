@@ -9,6 +9,7 @@ from swath.stages.ahead import ahead_lookups, pointers_per_row
 from swath.targets.cpu.functions import Function, Operand
 from swath.targets.cpu.text import C_TYPES, Lines
 from swath.targets.cpu.write_ahead import write_addresses, write_copies
+from swath.targets.cpu.write_empty import write_without_rows
 from swath.targets.cpu.write_loops import write_pointwise, write_reduction
 from swath.targets.cpu.write_other import (
     write_bag,
@@ -116,6 +117,7 @@ def write_program(program: Program, name: str) -> str:
         kernels.text(),
         "}",
         "",
+        write_without_rows(program),
         _entry_points(program, before),
     ])  # fmt: skip
 
@@ -197,7 +199,10 @@ extern "C" swath_int32 swath_run(const swath_call* call) {{
   const float** now = reinterpret_cast<const float**>(scratch + {program.addresses});
   const float** next = now + ROWS_PER_SWATH * ADDRESSES;
   long row = call->row_begin, rows = swath_size(call, row);
-  if (rows <= 0) return 0;
+  if (rows <= 0) {{
+    if (call->rows == 0) run_without_rows(call, scratch, now);
+    return call->fault->kind != 0;
+  }}
   find_rows(call, row, rows, now);
   for (long i = 0; i < rows * ADDRESSES; ++i) __builtin_prefetch(now[i]);
   while (rows > 0) {{
