@@ -209,6 +209,10 @@ class RunningCase:
         except WorkerError as error:
             worker.close()
             return PeerResult(peer.name, failed=str(error))
+        except BaseException:
+            # Stopped by the user in the middle of a build: nobody else knows this process yet.
+            worker.close()
+            raise
         self.workers[peer.name] = worker
         return PeerResult(peer.name, build_seconds=round(float(answer["seconds"]), 2))
 
