@@ -16,7 +16,7 @@ from collections.abc import Sequence
 import torch
 
 import swath
-from benchmarks.models import MODELS, take_leading_rows
+from benchmarks.models import MODELS, TAKE_ROWS, take_leading_rows
 
 COMPILER = "g++ -g -fsanitize=address,undefined -fno-sanitize-recover=undefined"
 BATCHES = (1, 7, 64)
@@ -68,7 +68,8 @@ def run(name: str, isa: str) -> None:
     options = swath.Options(compiler=COMPILER, targets=(isa,))
     with torch.no_grad():
         program = swath.compile(model, example_inputs, options=options)
-        program(*take_leading_rows(make_inputs(2, 0), 0, 0))
+        take_rows = TAKE_ROWS.get(name, take_leading_rows)
+        program(*take_rows(make_inputs(2, 0), 0, 0))
         for batch in BATCHES:
             program(*make_inputs(batch, batch))
 

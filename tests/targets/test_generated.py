@@ -223,6 +223,9 @@ CASES: dict[str, Callable[[Case], Value | tuple[Value, ...]]] = {
         Pool("mean", (3,), (2,), ((1, 1),), count_padding=False), c.x(3, 9)
     ),
     "embedding": lambda c: c.add(Embedding(), c.w(9, 20), c.x(3, dtype=I64, high=9)),
+    "embedding of what is computed": lambda c: c.add(
+        Embedding(), relu_of(c, c.w(9, 20)), c.x(3, dtype=I64, high=9)
+    ),
     "embedding of doubles": lambda c: c.add(
         Embedding(), c.constant(c.random.normal(size=(9, 5))), c.x(3, dtype=I64, high=9)
     ),

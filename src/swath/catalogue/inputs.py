@@ -154,4 +154,12 @@ ENTRIES: tuple[Entry, ...] = (
         'swath.Options(targets="x86-64-v3")',
         'swath.Options(targets=("x86-64-v3",))',
     ),
+    Entry(
+        "SW121",
+        "the model indexes outside of an axis",
+        "Positions that a model computes from its inputs are checked before they are used. Negative"
+        " ones count from the end.",
+        "torch.gather(table, 1, index)    # index holds 7, table.shape[1] is 5",
+        "torch.gather(table, 1, index.clamp(0, table.shape[1] - 1))",
+    ),
 )

@@ -50,6 +50,7 @@ class Explainer:
             "output_misfit": self.output_misfit,
             "fault_id": self.fault_id,
             "fault_offsets": self.fault_offsets,
+            "fault_index": self.fault_index,
             "fault_unknown": self.fault_unknown,
         }
 
@@ -293,6 +294,14 @@ class Explainer:
         if "float" not in spec.dtype or lookup.column is None or not plain:
             return None
         return float(leaves[index][row].reshape(-1)[lookup.column])
+
+    def fault_index(self, size: int, _leaves: Any, row: int, value: int) -> SwathError:
+        return _invalid(
+            "SW121",
+            f"the position {value} is outside of an axis of {size} elements",
+            f"the model computed it from row {row}, to index, gather or scatter with it",
+            f"see that what the model indexes with lies between {-size} and {size - 1}",
+        )
 
     def fault_offsets(self, index: int, _leaves: Any, row: int, value: int) -> SwathError:
         name = self.manifest.lookups[index].input

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from swath.graph.ir import Node, Value
-from swath.graph.ops import EmbeddingBag
+from swath.graph.ops import EmbeddingBag, Index
+from swath.stages.lower_indexing import lower_index
 from swath.stages.state import State, describe
 from swath.tile.expressions import Expression, Load, reshape
 from swath.tile.kernels import Bag, Lookup, LookupEntry
@@ -16,6 +17,9 @@ def lower_embedding(state: State, node: Node) -> None:
     """One table: a lookup whose ids have a last axis of one. The table counts as several where
     ids from several inputs go by different policies."""
     table, ids = node.inputs
+    if state.graph.constant(table) is None:  # computed, or an input: its rows are read in place
+        lower_index(state, Node(Index((0,)), node.inputs, node.outputs))
+        return
     shape = ids.type.static_shape
     apart = _policies_differ(state, ids)
     spread = (1, ids.type.elements) if apart else (*shape, 1)

@@ -25,12 +25,13 @@ typedef long long swath_int64;
 enum {
   SWATH_FAULT_NONE = 0,
   SWATH_FAULT_ID_RANGE = 1, /* an id is outside of its table */
-  SWATH_FAULT_OFFSETS = 2   /* offsets decrease or overrun their values */
+  SWATH_FAULT_OFFSETS = 2,  /* offsets decrease or overrun their values */
+  SWATH_FAULT_INDEX = 3     /* a position that the model computed is outside of its axis */
 };
 
 typedef struct {
   swath_int64 kind;   /* SWATH_FAULT_... */
-  swath_int64 lookup; /* index of the lookup in the manifest */
+  swath_int64 lookup; /* index of the lookup in the manifest; for INDEX the size of the axis */
   swath_int64 row;    /* row of the call, not of the slice */
   swath_int64 value;  /* the id or offset that was refused */
 } swath_fault;

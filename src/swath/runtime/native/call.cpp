@@ -182,6 +182,7 @@ bool Call::explain_fault(const swath_fault& fault) {
   }
   const char* code = fault.kind == SWATH_FAULT_ID_RANGE  ? "fault_id"
                      : fault.kind == SWATH_FAULT_OFFSETS ? "fault_offsets"
+                     : fault.kind == SWATH_FAULT_INDEX   ? "fault_index"
                                                          : "fault_unknown";
   refuse(code, static_cast<Py_ssize_t>(fault.lookup), leaves, fault.row, fault.value);
   Py_DECREF(leaves);

@@ -132,7 +132,7 @@ def write_bag(kernel: Bag) -> Function:
         lines.add(f"const long begin = {offsets.name}[r];")
         lines.add(f"const long end = {row} + 1 < {listed} ? {offsets.name}[r + 1] : count;")
         with lines.block("if (begin < 0 || end < begin || end > count) {"):
-            lines.add(f"record_fault(call, FAULT_OFFSETS, NAME_entry.number, {row}, begin);")
+            lines.add(f"record_fault(call, SWATH_FAULT_OFFSETS, NAME_entry.number, {row}, begin);")
             lines.add(
                 f"fill_row<{width}>({target.name} + r * {target.view.buffer.row_elements}, 0);"
             )

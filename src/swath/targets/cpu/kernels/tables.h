@@ -9,7 +9,6 @@
 namespace swath {
 
 enum Policy : int { ID_ERROR, ID_DEFAULT_ROW, ID_MODULO };
-enum FaultKind : int { FAULT_ID = 1, FAULT_OFFSETS = 2, FAULT_INDEX = 3 };
 
 struct Entry {
   int table;  // position among the tables of the call
@@ -34,7 +33,7 @@ static __attribute__((noinline, cold)) long settle_id(const swath_call* call, co
     long rest = id % entry.rows;
     return rest < 0 ? rest + entry.rows : rest;
   }
-  record_fault(call, FAULT_ID, entry.number, row, id);
+  record_fault(call, SWATH_FAULT_ID_RANGE, entry.number, row, id);
   return 0;
 }
 
@@ -54,7 +53,7 @@ SWATH_INLINE void fill_row(float* to, float value) {
 SWATH_INLINE long checked_position(const swath_call* call, long position, long size, long row) {
   long from_front = position < 0 ? position + size : position;
   if (__builtin_expect(static_cast<unsigned long>(from_front) < static_cast<unsigned long>(size), 1)) return from_front;
-  record_fault(call, FAULT_INDEX, size, row, position);
+  record_fault(call, SWATH_FAULT_INDEX, size, row, position);
   return 0;
 }
 
