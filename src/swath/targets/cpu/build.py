@@ -16,7 +16,7 @@ from swath.errors import EnvironmentProblem, Problem, Where
 KERNELS = Path(__file__).parent / "kernels"
 ABI = Path(__file__).parents[2] / "runtime" / "abi"
 
-# -ffp-contract=off and -fno-math-errno: the same bits from every compiler, and no calls for errno;
+# -ffp-contract=off and -fno-math-errno: only written fmas, and no calls for errno;
 # -fwrapv: integers wrap as PyTorch's do
 FLAGS = ("-O3", "-std=c++17", "-fPIC", "-shared", "-ffp-contract=off", "-fno-math-errno",
          "-fwrapv", "-fno-exceptions", "-fno-rtti", "-fno-asynchronous-unwind-tables",
